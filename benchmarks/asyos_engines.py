@@ -2,11 +2,12 @@
 
     python benchmarks/asyos_engines.py [--engines threads processes ray] [--workers 1 2] [--short]
 
-Columns of normal numbers, some of which make the target (Yang, Fujimaki, Kusumura, Liu 2016, section 5.1), in memory
-before the clock starts. One process is online substitution by the paper's rule. A model has reached its error when its
-own is at most 5 % above; both are true errors, ||Z w - y|| / ||y|| of the columns and weights that there are at a time,
-before the final fit, computed after the run. The clock starts when all workers are ready; the start is a column of its
-own. Blocks: columns between two exchanges, 0 for as many as the engine takes by itself.
+Columns of normal numbers, some of which make the target (Yang, Fujimaki, Kusumura, Liu 2016,
+section 5.1), in memory before the clock starts. One process is online substitution by the paper's
+rule. A model has reached its error when its own is at most 5 % above; both are true errors, ||Z w -
+y|| / ||y|| of the columns and weights that there are at a time, before the final fit, computed
+after the run. The clock starts when all workers are ready; the start is a column of its own.
+Blocks: columns between two exchanges, 0 for as many as the engine takes by itself.
 """
 
 from __future__ import annotations

@@ -3,16 +3,17 @@
     python benchmarks/batch.py [--write] [--sets relathe ...]
     python benchmarks/batch.py --peers [--sets relathe ...]
 
-SOFS (Wu, Hoi, Mei, Yu 2017) as it is without any parameter but k. Test accuracy in %, mean over the same splits and
-orders of rows as in hindsight.py. The batch methods:
+SOFS (Wu, Hoi, Mei, Yu 2017) as it is without any parameter but k. Test accuracy in %, mean over the
+same splits and orders of rows as in hindsight.py. The batch methods:
 
 - L1-SVM: the L1-penalised linear SVM whose number of features comes nearest to k, by bisection on its penalty; of one
   that has more, the k largest weights. It predicts by itself: nothing is fitted again.
 - chi2 + logistic, F + logistic where the data is dense: the k best columns by themselves, then a logistic regression on
   them.
 
-Both get rows of length 1 or, where the data is dense, standardised columns. Their figures take minutes, so they are
-kept in batch.csv; the second form measures them anew. ``--write`` puts the table into docs/methods/sofs.md.
+Both get rows of length 1 or, where the data is dense, standardised columns. Their figures take
+minutes, so they are kept in batch.csv; the second form measures them anew. ``--write`` puts the
+table into docs/methods/sofs.md.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
     python benchmarks/calibration.py [--sets a8a ...]
 
-70 % of the rows to learn from, the rest to test on (20news: its own parts; clicks: rows of another seed), means of 3
-orders. `ECE` is the expected calibration error: test rows in 15 bins of equally many by the probability of a class, the
-mean over the bins of the distance between mean probability and frequency; for more than two classes by the
-probability of the class predicted. `log loss` is that of the probabilities, beside that of the class rates of the
-training rows for every row (`rate`), and beside the best that a logistic fit on the scores of the test rows themselves
-could do (`best`); for more than two classes, one slope for all.
+70 % of the rows to learn from, the rest to test on (20news: its own parts; clicks: rows of another
+seed), means of 3 orders. `ECE` is the expected calibration error: test rows in 15 bins of equally
+many by the probability of a class, the mean over the bins of the distance between mean probability
+and frequency; for more than two classes by the probability of the class predicted. `log loss` is
+that of the probabilities, beside that of the class rates of the training rows for every row
+(`rate`), and beside the best that a logistic fit on the scores of the test rows themselves could do
+(`best`); for more than two classes, one slope for all.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python benchmarks/choosing.py [--write] [--questions words genes ...] [--jobs 1] [--keep FOLDER]
 
-Every method selects from three quarters or more of the rows, a model learns from the same rows with these features
-alone, and is tested on the rest. The rows of every set are shuffled once. No method has a parameter but the number of
-features. ``--keep`` names a folder for finished cells: after an interruption the same command goes on from there.
+Every method selects from three quarters or more of the rows, a model learns from the same rows with
+these features alone, and is tested on the rest. The rows of every set are shuffled once. No method
+has a parameter but the number of features. ``--keep`` names a folder for finished cells: after an
+interruption the same command goes on from there.
 """
 
 from __future__ import annotations

@@ -2,11 +2,12 @@
 
     python benchmarks/clicks.py [--write]
 
-The synthetic set ``clicks``: 100,000 rows, 25 of 50,000 binary features in each, 3 % of the rows positive; 30 features,
-each in 0.2 to 2 % of the rows, say something about the class. Two logs to learn from, and a third to test on. Every
-method selects k features; a logistic regression, the same for all, is then fitted to them on the rows that were learned
-from, and its AUC is that on the test rows. SOFS: Wu, Hoi, Mei, Yu 2017. The columns are in random order, so that
-nobody gains by taking the first of equal ones. ``--write`` puts the table into docs/performance.md.
+The synthetic set ``clicks``: 100,000 rows, 25 of 50,000 binary features in each, 3 % of the rows
+positive; 30 features, each in 0.2 to 2 % of the rows, say something about the class. Two logs to
+learn from, and a third to test on. Every method selects k features; a logistic regression, the same
+for all, is then fitted to them on the rows that were learned from, and its AUC is that on the test
+rows. SOFS: Wu, Hoi, Mei, Yu 2017. The columns are in random order, so that nobody gains by taking
+the first of equal ones. ``--write`` puts the table into docs/performance.md.
 """
 
 from __future__ import annotations

@@ -2,11 +2,12 @@
 
     python benchmarks/column_shards.py [--splits N] [--sets leukemia ...]
 
-SAOLA (Yu, Wu, Ding, Pei 2016) and online substitution (Yang, Fujimaki, Kusumura, Liu 2016), in one stream and on
-workers that select from columns of their own. Both depend on the order of columns, so the one stream is also run with
-the columns in a random order: how much of it is the same then is what there is to compare with. Features are selected
-from 70 % of the rows; a logistic regression of the selected, standardised columns is tested on the others. A run
-without ``--sets`` writes its section of docs/performance.md.
+SAOLA (Yu, Wu, Ding, Pei 2016) and online substitution (Yang, Fujimaki, Kusumura, Liu 2016), in one
+stream and on workers that select from columns of their own. Both depend on the order of columns, so
+the one stream is also run with the columns in a random order: how much of it is the same then is
+what there is to compare with. Features are selected from 70 % of the rows; a logistic regression of
+the selected, standardised columns is tested on the others. A run without ``--sets`` writes its
+section of docs/performance.md.
 """
 
 from __future__ import annotations

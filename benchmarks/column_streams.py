@@ -2,11 +2,12 @@
 
     python benchmarks/column_streams.py [--repeat N]
 
-Synthetic columns with the rows, columns and non-zeros of news20, kdd2010 and webspam (Yu, Wu, Ding, Pei 2016, table
-II), in memory before the clock starts: most are noise, as long as a real vocabulary's (Zipf), some are informative,
-each with weaker copies. For group-SAOLA the columns come in groups of a hundredth of them all. The paper's times, of
-MATLAB code on a PC, are for the real sets (tables VII and XXIII). And leukemia, whose figure is that of the authors'
-library. And columns that are nearly all relevant, of which 200 are wanted: most of them are less relevant than all that
+Synthetic columns with the rows, columns and non-zeros of news20, kdd2010 and webspam (Yu, Wu, Ding,
+Pei 2016, table II), in memory before the clock starts: most are noise, as long as a real
+vocabulary's (Zipf), some are informative, each with weaker copies. For group-SAOLA the columns come
+in groups of a hundredth of them all. The paper's times, of MATLAB code on a PC, are for the real
+sets (tables VII and XXIII). And leukemia, whose figure is that of the authors' library. And columns
+that are nearly all relevant, of which 200 are wanted: most of them are less relevant than all that
 are kept. A run writes its section of docs/performance.md.
 """
 

@@ -1,7 +1,7 @@
 """The programs that ``peers.py`` compares: how each reads its file, learns from it, and what its weights are.
 
-Functions here run in a process of their own and import what they need only then, so that the peak memory is that of the
-program measured.
+Functions here run in a process of their own and import what they need only then, so that the peak
+memory is that of the program measured.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ CONSTANT = 11650396  # where Vowpal Wabbit keeps its intercept, modulo the size 
 class Problem(NamedTuple):
     """A data set as files: svmlight text to learn from, its first rows, text to test on.
 
-    The rows to learn from, and the first of them, are also there in Vowpal Wabbit's format, ``.vw``.
+    The rows to learn from, and the first of them, are also there in Vowpal Wabbit's format,
+    ``.vw``.
     """
 
     name: str
@@ -189,9 +190,9 @@ def cut(weights: NDArray[np.float64], intercept: float, problem: Problem) -> Mod
 def tune(peer: Peer, problem: Problem) -> tuple[float, float]:
     """A penalty, and the test accuracy with another.
 
-    By bisection the penalty with the fewest non-zero weights of those that leave no fewer than k. Of all that were
-    tried on the way, and of weaker ones, the one whose k largest weights do best on the training rows gives the
-    accuracy.
+    By bisection the penalty with the fewest non-zero weights of those that leave no fewer than k.
+    Of all that were tried on the way, and of weaker ones, the one whose k largest weights do best
+    on the training rows gives the accuracy.
     """
     data = peer.read(problem.train)
     rows = read_with_scikit_learn(problem.train) if isinstance(data, Path) else data

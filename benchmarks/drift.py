@@ -2,9 +2,10 @@
 
     python benchmarks/drift.py
 
-A stream of 40,000 rows with 200 sparse features, 10 of them informative; after 20,000 rows 10 others are. Accuracy is
-online, in windows; "right" counts how many of the 10 kept features are informative at the end of the window. SOFS (Wu,
-Hoi, Mei, Yu 2017) by the paper's criterion, with an intercept, and with its defaults.
+A stream of 40,000 rows with 200 sparse features, 10 of them informative; after 20,000 rows 10
+others are. Accuracy is online, in windows; "right" counts how many of the 10 kept features are
+informative at the end of the window. SOFS (Wu, Hoi, Mei, Yu 2017) by the paper's criterion, with an
+intercept, and with its defaults.
 """
 
 from __future__ import annotations

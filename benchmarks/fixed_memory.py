@@ -7,10 +7,11 @@ SOFS: Wu, Hoi, Mei, Yu 2017. Three tables:
 - sets: test accuracy in % with ``max_cells=2**14`` and with exact memory, both with rows of length 1, on every
   two-class set of hindsight.py with its three budgets, six orders of the rows.
 - race: a stream with about ten million different ids, and methods that have as much memory. Every row has 100 draws of
-  an id, of which rank r has a probability of about 0.05 / r**1.05; a rank beyond 2**62 is an id that never comes twice.
-  200 of the ranks from 20 to 1,000 are planted: their weights are normal, 0.5 further from 0 than drawn, and a row is
-  of the second class if the sum of the weights of the planted ids in it, each counted once, is above 0. Values are 1.
-  Step and L2 penalty of the rivals are the best of 16 combinations, found on the test rows.
+  an id, of which rank r has a probability of about 0.05 / r**1.05; a rank beyond 2**62 is an id
+  that never comes twice. 200 of the ranks from 20 to 1,000 are planted: their weights are normal,
+  0.5 further from 0 than drawn, and a row is of the second class if the sum of the weights of the
+  planted ids in it, each counted once, is above 0. Values are 1. Step and L2 penalty of the rivals
+  are the best of 16 combinations, found on the test rows.
 - memory: the resident memory of the process after 10**6, 10**7 and, with ``--long``, 10**8 different ids.
 
 ``--write`` puts the tables into docs/performance.md.

@@ -3,17 +3,18 @@
     python benchmarks/hindsight.py --table NEW.csv [--sets relathe ...]
     python benchmarks/hindsight.py --rule auto [--sets relathe ...]
 
-SOFS (Wu, Hoi, Mei, Yu 2017) by signal to noise, one pass, three budgets k for every two-class set. Test accuracy in %,
-mean and standard deviation over random orders of the training rows: 4 of them, or 8 below 500 rows. Sets without a test
-part of their own are split 70/30, anew for each order.
+SOFS (Wu, Hoi, Mei, Yu 2017) by signal to noise, one pass, three budgets k for every two-class set.
+Test accuracy in %, mean and standard deviation over random orders of the training rows: 4 of them,
+or 8 below 500 rows. Sets without a test part of their own are split 70/30, anew for each order.
 
-The first form measures all combinations and writes them to a table, where ``best`` marks the one that somebody could
-have picked in hindsight for that set and k. ``hindsight.csv`` is the table of the rule that had ``normalize=False`` and
-``gamma=1.0`` as its defaults, and took every step over all features of a row; it is kept to compare with, so a table
-that exists is not overwritten.
+The first form measures all combinations and writes them to a table, where ``best`` marks the one
+that somebody could have picked in hindsight for that set and k. ``hindsight.csv`` is the table of
+the rule that had ``normalize=False`` and ``gamma=1.0`` as its defaults, and took every step over
+all features of a row; it is kept to compare with, so a table that exists is not overwritten.
 
-The second form measures ``SOFS(k)`` as it is without any other parameter, on the same rows in the same orders, and
-prints its gap to the best of the table in points: positive where hindsight is better.
+The second form measures ``SOFS(k)`` as it is without any other parameter, on the same rows in the
+same orders, and prints its gap to the best of the table in points: positive where hindsight is
+better.
 """
 
 from __future__ import annotations

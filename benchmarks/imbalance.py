@@ -2,12 +2,13 @@
 
     python benchmarks/imbalance.py [--parts rows columns] [--sets a8a ...]
 
-Rows: the 20news and farm-ads sets, all rows of one class and so many of the other that they are a tenth; k = 200, one
-pass; what is not named is the default. Columns: also a hundredth, and a8a, of whose rows 24 % are positive; what is
-selected is judged by a logistic regression with balanced weights, the same for all. 70 % of the rows to learn from, the
-rest to test on; means of 5 seeds. `relevant` is the fraction of columns that are found relevant, `by chance` the same
-when the labels are shuffled: for Fisher's Z it should be alpha, 0.01; uncertainty has no test, and takes all that vary.
-A hundredth of farm-ads are a dozen rows to learn from: its figures are rough.
+Rows: the 20news and farm-ads sets, all rows of one class and so many of the other that they are a
+tenth; k = 200, one pass; what is not named is the default. Columns: also a hundredth, and a8a, of
+whose rows 24 % are positive; what is selected is judged by a logistic regression with balanced
+weights, the same for all. 70 % of the rows to learn from, the rest to test on; means of 5 seeds.
+`relevant` is the fraction of columns that are found relevant, `by chance` the same when the labels
+are shuffled: for Fisher's Z it should be alpha, 0.01; uncertainty has no test, and takes all that
+vary. A hundredth of farm-ads are a dozen rows to learn from: its figures are rough.
 """
 
 from __future__ import annotations

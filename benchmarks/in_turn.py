@@ -3,9 +3,10 @@
     git worktree add /tmp/old COMMIT
     python benchmarks/in_turn.py /tmp/old [--repeat 7] [--cases x1 saola] [--cold]
 
-A process per tree loads its own sources and does every case once, unmeasured; then both do it in turn, so that whatever
-else the machine does meets both alike. Printed are the fastest times of both and the median of the ratios, new to old.
-``--cold`` also measures the first use of some methods, with nothing compiled.
+A process per tree loads its own sources and does every case once, unmeasured; then both do it in
+turn, so that whatever else the machine does meets both alike. Printed are the fastest times of both
+and the median of the ratios, new to old. ``--cold`` also measures the first use of some methods,
+with nothing compiled.
 """
 
 from __future__ import annotations

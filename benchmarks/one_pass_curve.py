@@ -2,10 +2,11 @@
 
     python benchmarks/one_pass_curve.py [--write] [--criterion confidence] [--sets basehock ...]
 
-Online (prequential) accuracy in %, of SOFS (Wu, Hoi, Mei, Yu 2017) with its defaults, rows in one random order: "one
-pass" is ``curve_`` of a single run whose budget is the largest k of the grid, "own pass" a run for each k, "auto" the k
-that ``n_features_to_select="auto"`` takes from the same grid. "time" is that of the one pass over that of the same run
-without a curve, on sets of text: CPU time, the least of several. ``--write`` puts the table into docs/methods/sofs.md.
+Online (prequential) accuracy in %, of SOFS (Wu, Hoi, Mei, Yu 2017) with its defaults, rows in one
+random order: "one pass" is ``curve_`` of a single run whose budget is the largest k of the grid,
+"own pass" a run for each k, "auto" the k that ``n_features_to_select="auto"`` takes from the same
+grid. "time" is that of the one pass over that of the same run without a curve, on sets of text: CPU
+time, the least of several. ``--write`` puts the table into docs/methods/sofs.md.
 """
 
 from __future__ import annotations

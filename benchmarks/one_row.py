@@ -2,9 +2,9 @@
 
     python benchmarks/one_row.py [--write]
 
-Every learner sees the same rows, warm: the first ones are not counted. A figure is that of the fastest tenth of
-stretches of 20 rows, so that other programs on the machine count little; all are of one run. ``--write`` puts the table
-into docs/performance.md.
+Every learner sees the same rows, warm: the first ones are not counted. A figure is that of the
+fastest tenth of stretches of 20 rows, so that other programs on the machine count little; all are
+of one run. ``--write`` puts the table into docs/performance.md.
 """
 
 from __future__ import annotations

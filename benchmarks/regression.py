@@ -2,28 +2,30 @@
 
     python benchmarks/regression.py [--write] [--sets "x1, noise 1" ...]
 
-R2 on test rows, mean and deviation over splits (X1 3, covtype 6, 20news 5, diabetes 10); in parentheses how many of the
-features that make the target were found.
+R2 on test rows, mean and deviation over splits (X1 3, covtype 6, 20news 5, diabetes 10); in
+parentheses how many of the features that make the target were found.
 
 - x1, noise s: 20,000 rows of the synthetic set X1 (Wu, Hoi, Mei, Yu 2017), target = the hidden weights times the 100
-  informative features + s times as much noise. 10,000 test rows of another seed. No method can do better than
-  1 / (1 + s^2).
+  informative features + s times as much noise. 10,000 test rows of another seed. No method can do
+  better than 1 / (1 + s^2).
 - covtype: the elevation from the other 53 columns. A fifth of the rows to test on.
 - 20news rec/sci: the two groups as 0 and 1. 30 % of the rows to test on.
 - diabetes: scikit-learn's 442 rows with 1,000 columns of noise, three epochs. A quarter of the rows to test on.
 
-SOFSRegressor and AROWRegressor, which has all features, get the rows as they are and no other parameter. The others get
-columns standardised by all training rows (covtype, diabetes) or rows of length 1 (20news; X1 is as it is):
+SOFSRegressor and AROWRegressor, which has all features, get the rows as they are and no other
+parameter. The others get columns standardised by all training rows (covtype, diabetes) or rows of
+length 1 (20news; X1 is as it is):
 
 - Lasso: the weakest penalty, by a path and bisection, that leaves at most k features, and least squares on these.
 - F + ridge: the k best columns by themselves, then a ridge regression on them, alpha 1.
 - SGD: one pass (diabetes: three) of SGDRegressor with an L1 penalty over the standardised target; of its weights the k
-  largest as they are. Its penalty and first step are the best of 25 on the last fifth of the training rows, for which
-  no time is counted.
+  largest as they are. Its penalty and first step are the best of 25 on the last fifth of the
+  training rows, for which no time is counted.
 - true features: least squares on the informative ones alone.
 
-The last table: R2 when the target is multiplied by 10^6, or 10^4 deviations are added to it; with ``loss="huber"``; and
-when 1 % of the training targets are off by 20 deviations. ``--write`` puts all into docs/methods/sofs-regressor.md.
+The last table: R2 when the target is multiplied by 10^6, or 10^4 deviations are added to it; with
+``loss="huber"``; and when 1 % of the training targets are off by 20 deviations. ``--write`` puts
+all into docs/methods/sofs-regressor.md.
 """
 
 from __future__ import annotations

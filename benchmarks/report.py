@@ -1,7 +1,7 @@
 """What the benchmarks share: measuring in a process of its own, data sets, and the sections of docs/performance.md.
 
-A script's section is between ``<!-- name: begin -->`` and ``<!-- name: end -->``; ``write_section`` replaces what
-is between them and leaves the rest of the document alone.
+A script's section is between ``<!-- name: begin -->`` and ``<!-- name: end -->``; ``write_section``
+replaces what is between them and leaves the rest of the document alone.
 """
 
 from __future__ import annotations

@@ -2,11 +2,12 @@
 
     python benchmarks/scaling.py [--quick] [--repeat N]
 
-Rows of X1's shape, 100 informative features and 200 of noise in each, are generated, not read: first 100,000 of them
-(30 M non-zeros) with 10^4 to 10^9 features, then 10^4 to 10^6 rows with 10^6 features. If cost follows the non-zeros
-alone, nanoseconds per non-zero stay what they are at the first point. A point that would take more than half of the
-memory available is omitted and says so. ``--quick`` takes few rows, to see that everything works; a full run writes
-its section of docs/performance.md.
+Rows of X1's shape, 100 informative features and 200 of noise in each, are generated, not read:
+first 100,000 of them (30 M non-zeros) with 10^4 to 10^9 features, then 10^4 to 10^6 rows with 10^6
+features. If cost follows the non-zeros alone, nanoseconds per non-zero stay what they are at the
+first point. A point that would take more than half of the memory available is omitted and says so.
+``--quick`` takes few rows, to see that everything works; a full run writes its section of
+docs/performance.md.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """Rows in shards, learned by several workers at once: what that costs in accuracy, and what a merge costs in time.
 
-    python benchmarks/shards.py [--quick] [--write] [--only accuracy options numbers merging] [--sets a8a ...]
+    python benchmarks/shards.py [--quick] [--write] [--only accuracy options numbers merging]
+    [--sets a8a ...]
 
-Accuracy: differences to one sequential pass, in points of test accuracy, means over random orders of the rows (the same
-for all rules). SOFS (Wu, Hoi, Mei, Yu 2017) with its defaults, two and many classes; `options` are other parameters,
-and AROW, by the rule as built alone; `numbers` is R2 of the regressors. The workers are threads; the answer is that of
-processes and of Ray.
+Accuracy: differences to one sequential pass, in points of test accuracy, means over random orders
+of the rows (the same for all rules). SOFS (Wu, Hoi, Mei, Yu 2017) with its defaults, two and many
+classes; `options` are other parameters, and AROW, by the rule as built alone; `numbers` is R2 of
+the regressors. The workers are threads; the answer is that of processes and of Ray.
 
-Sets without a test part are split 70/30. `uncentred` is generated: 200 columns of positive values, learned with
-``normalize="l2"``, so that all columns push a score the same way; natural deltas that add up undamped fall apart there.
-``--write`` puts the tables into docs/distributed.md.
+Sets without a test part are split 70/30. `uncentred` is generated: 200 columns of positive values,
+learned with ``normalize="l2"``, so that all columns push a score the same way; natural deltas that
+add up undamped fall apart there. ``--write`` puts the tables into docs/distributed.md.
 """
 
 from __future__ import annotations

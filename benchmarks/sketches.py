@@ -1,8 +1,9 @@
 """Learners in fixed memory for unlimited ids that others have proposed, as small as they can be written.
 
-All take rows of unit length, learn by the logistic loss, one step per row, and have 32-bit weights in ``width`` entries
-altogether beside the ``k`` features whose ids they keep. A step is ``rate / sqrt(t)`` at row t; with an L2 penalty
-``shrink`` all weights are multiplied by 1 - ``shrink`` times that, by a common factor beside the intercept in ``bias``.
+All take rows of unit length, learn by the logistic loss, one step per row, and have 32-bit weights
+in ``width`` entries altogether beside the ``k`` features whose ids they keep. A step is ``rate /
+sqrt(t)`` at row t; with an L2 penalty ``shrink`` all weights are multiplied by 1 - ``shrink`` times
+that, by a common factor beside the intercept in ``bias``.
 """
 
 from __future__ import annotations
@@ -121,8 +122,8 @@ def mission(
 ):
     """MISSION (Aghazadeh, Spring, LeJeune, Dasarathy, Shrivastava, Baraniuk 2018).
 
-    The gradient of every feature goes into a count sketch; a heap has the features of largest estimate, and they alone
-    make the score.
+    The gradient of every feature goes into a count sketch; a heap has the features of largest
+    estimate, and they alone make the score.
     """
     least = smallest(weights, ids)
     for row in range(codes.size):
@@ -155,7 +156,8 @@ def awm(
 ):
     """AWM, the active-set weight-median sketch (Tai, Sharan, Bailis, Valiant 2018), of depth 1 as they advise.
 
-    The active set has its weights exactly; all other features have theirs in the sketch. Both make the score.
+    The active set has its weights exactly; all other features have theirs in the sketch. Both make
+    the score.
     """
     least = smallest(weights, ids)
     for row in range(codes.size):

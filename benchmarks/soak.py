@@ -2,15 +2,17 @@
 
     python benchmarks/soak.py [--minutes 60] [--every 60] [--method pet]...
 
-Features come and go, and the balance of the classes swings between 1 and 3 in 4. Learners of rows take blocks in turn:
-SOFS (Wu, Hoi, Mei, Yu 2017) with a forgetting factor and scales of columns that it chooses, over a fixed range of
-ids ("sofs") and in fixed memory, max_cells, where new ids appear without end ("sofs-cells"), and what --method adds,
-over a fixed range. Every minute it prints the memory of the process and, of each, rows per second of processor time and
-how many of the informative features are kept; each is saved, loaded and goes on from there.
+Features come and go, and the balance of the classes swings between 1 and 3 in 4. Learners of rows
+take blocks in turn: SOFS (Wu, Hoi, Mei, Yu 2017) with a forgetting factor and scales of columns
+that it chooses, over a fixed range of ids ("sofs") and in fixed memory, max_cells, where new ids
+appear without end ("sofs-cells"), and what --method adds, over a fixed range. Every minute it
+prints the memory of the process and, of each, rows per second of processor time and how many of the
+informative features are kept; each is saved, loaded and goes on from there.
 
-Sound: exactly k features are kept, all of them met before; what is loaded selects the same; of the features that have
-been informative for long enough, at least RECALL are kept on average. Flat: after the first fifth, memory stays within
-MEMORY_SLACK and grows by less than half of it; the last third is at most SPEED_SLACK slower than the first.
+Sound: exactly k features are kept, all of them met before; what is loaded selects the same; of the
+features that have been informative for long enough, at least RECALL are kept on average. Flat:
+after the first fifth, memory stays within MEMORY_SLACK and grows by less than half of it; the last
+third is at most SPEED_SLACK slower than the first.
 """
 
 from __future__ import annotations
@@ -73,7 +75,8 @@ class Template(NamedTuple):
 class Stream:
     """Blocks of rows without end; ``truth`` is, by informative feature, its weight and the block since which it is so.
 
-    Noise has ids from FIRST_NOISE on, in a window that moves on if they are ``endless``; the others are below.
+    Noise has ids from FIRST_NOISE on, in a window that moves on if they are ``endless``; the others
+    are below.
     """
 
     def __init__(self, endless: bool, seed: int = 0) -> None:

@@ -3,14 +3,16 @@
     python benchmarks/stages.py [--repeat N] [--x3] [--x3-text FILE]
     python benchmarks/stages.py --classes FILE
 
-X1 of the SOFS paper (Wu, Hoi, Mei, Yu 2017; 100,000 rows, 30 M non-zeros, about 410 MB of text) is written to the
-system's folder for temporary files in three formats and kept there. Every measurement is made in a process of its own,
-after a first round that compiles the kernels and brings the files into the page cache. ``--x3`` adds X3 in full, which
-takes 4.2 GB of memory; ``--x3-text`` X3 from a text file of 16 GB as ``streamsieve generate x3 -o FILE`` writes it. A
-run with ``--x3`` writes its section of docs/performance.md.
+X1 of the SOFS paper (Wu, Hoi, Mei, Yu 2017; 100,000 rows, 30 M non-zeros, about 410 MB of text) is
+written to the system's folder for temporary files in three formats and kept there. Every
+measurement is made in a process of its own, after a first round that compiles the kernels and
+brings the files into the page cache. ``--x3`` adds X3 in full, which takes 4.2 GB of memory;
+``--x3-text`` X3 from a text file of 16 GB as ``streamsieve generate x3 -o FILE`` writes it. A run
+with ``--x3`` writes its section of docs/performance.md.
 
-``--classes`` is apart from all that: learning rows of many classes, say those of 20news.train.svm.xz, from memory,
-k = 500, in seconds of the processor; all of it and the kernel alone.
+``--classes`` is apart from all that: learning rows of many classes, say those of
+20news.train.svm.xz, from memory, k = 500, in seconds of the processor; all of it and the kernel
+alone.
 """
 
 from __future__ import annotations

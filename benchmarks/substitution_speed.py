@@ -2,8 +2,9 @@
 
     python benchmarks/substitution_speed.py [--features 2000000] [--repeats N] [--write]
 
-Columns come from a generator (80 GB of values for 2,000,000 features) and are scanned once, by streamsieve's rule and
-by that of Yang, Fujimaki, Kusumura, Liu (2016). ``--write`` puts the table into docs/methods/online-substitution.md.
+Columns come from a generator (80 GB of values for 2,000,000 features) and are scanned once, by
+streamsieve's rule and by that of Yang, Fujimaki, Kusumura, Liu (2016). ``--write`` puts the table
+into docs/methods/online-substitution.md.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ NOISE = 3.0
 class Stream:
     """Columns of standard normals that cost next to nothing to make, so that a learner can be timed.
 
-    Every column is a window of one long line of numbers, and starts where no other does: windows that overlap are
-    as uncorrelated as those that do not. The target is made of some of the columns, and noise.
+    Every column is a window of one long line of numbers, and starts where no other does: windows
+    that overlap are as uncorrelated as those that do not. The target is made of some of the
+    columns, and noise.
     """
 
     def __init__(self, n_features: int, n_rows: int = ROWS, true: int = 100) -> None:

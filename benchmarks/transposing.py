@@ -2,10 +2,11 @@
 
     python benchmarks/transposing.py [--folder FOLDER]
 
-1.1 GB of svmlight text, as large and as sparse as the webspam of SAOLA (Yu, Wu, Ding, Pei 2016): 20,000 rows, 16.6
-million features, 73 million non-zeros of four digits, low ids more frequent than high ones. ``streamsieve convert
---columns`` writes a file of columns, in memory and through the disk; scikit-learn's ``load_svmlight_file`` and SciPy's
-``tocsc`` only bring them into memory. Each in a process of its own. A run writes its section of docs/performance.md.
+1.1 GB of svmlight text, as large and as sparse as the webspam of SAOLA (Yu, Wu, Ding, Pei 2016):
+20,000 rows, 16.6 million features, 73 million non-zeros of four digits, low ids more frequent than
+high ones. ``streamsieve convert --columns`` writes a file of columns, in memory and through the
+disk; scikit-learn's ``load_svmlight_file`` and SciPy's ``tocsc`` only bring them into memory. Each
+in a process of its own. A run writes its section of docs/performance.md.
 """
 
 from __future__ import annotations

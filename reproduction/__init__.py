@@ -1,6 +1,7 @@
 """The papers' tables and figures, run again by their protocols: ``python -m reproduction``.
 
-One module per paper lists its experiments, and the tables and figures that cannot be run for want of data.
+One module per paper lists its experiments, and the tables and figures that cannot be run for want
+of data.
 """
 
 from . import first_order, local_learning, saola, sofs, substitution

@@ -50,8 +50,9 @@ def main(
 ) -> None:
     """Run tables and figures of the papers again, and show the paper's figures beside those measured.
 
-    NAME is P1.table2 or the like, P1 for all of that paper, or all. The data is read from --data, or the folder that
-    the environment variable STREAMSIEVE_DATA names, or ../shared/data; small sets are in examples/data.
+    NAME is P1.table2 or the like, P1 for all of that paper, or all. The data is read from --data,
+    or the folder that the environment variable STREAMSIEVE_DATA names, or ../shared/data; small
+    sets are in examples/data.
     """
     try:
         if quick and write:

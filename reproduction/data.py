@@ -1,8 +1,8 @@
 """The data sets of the papers: where they are looked for, what they are, how they are read.
 
-A set is a file ``name.svm.xz``: svmlight text, ids from 1, compressed with xz. What is too large to be shipped is
-looked for in the folder that the user names, otherwise in ``shared/data`` beside the project; small sets are in the
-project's ``examples/data``.
+A set is a file ``name.svm.xz``: svmlight text, ids from 1, compressed with xz. What is too large to
+be shipped is looked for in the folder that the user names, otherwise in ``shared/data`` beside the
+project; small sets are in the project's ``examples/data``.
 """
 
 from __future__ import annotations

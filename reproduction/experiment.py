@@ -48,8 +48,8 @@ class Setting:
     ) -> list[R]:
         """``work`` of every tuple of arguments, in order, in ``jobs`` processes; a function of a module, for those.
 
-        Repeats draw from seeds among their arguments, so that the number of processes changes no figure. A label of
-        each says how far it is, once where several in a row have the same.
+        Repeats draw from seeds among their arguments, so that the number of processes changes no
+        figure. A label of each says how far it is, once where several in a row have the same.
         """
         jobs, done = min(self.jobs, len(arguments)), []
         pool = None if jobs <= 1 else _processes(jobs)

@@ -1,7 +1,7 @@
 """The methods as the papers have them: every parameter whose default is something else, or may become so.
 
-SOFS: Wu, Hoi, Mei, Yu 2017. OFS, which is FOFS here, the perceptron PE, the random choice RAND and partial inputs:
-Wang, Zhao, Hoi, Jin 2014.
+SOFS: Wu, Hoi, Mei, Yu 2017. OFS, which is FOFS here, the perceptron PE, the random choice RAND and
+partial inputs: Wang, Zhao, Hoi, Jin 2014.
 """
 
 from __future__ import annotations

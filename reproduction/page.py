@@ -1,7 +1,7 @@
 """The page of results: one section per experiment, between markers of its name; a run replaces its own section.
 
-All the rest of the page is written from the list of experiments: an introduction, the sections there are, in the order
-of the papers, and what has no section yet or cannot have one.
+All the rest of the page is written from the list of experiments: an introduction, the sections
+there are, in the order of the papers, and what has no section yet or cannot have one.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
     python -m tests.compile_kernels
 
-Tests that run side by side would compile many kernels twice. What is not compiled here is compiled by the first test
-that needs it.
+Tests that run side by side would compile many kernels twice. What is not compiled here is compiled
+by the first test that needs it.
 """
 
 from __future__ import annotations

@@ -44,8 +44,8 @@ FIRST = (
 def kernel_cache() -> Path:
     """Return the folder for kernels compiled from these sources.
 
-    Numba looks at the file of a kernel alone, and would keep what it compiled from an earlier version of another kernel
-    that this one calls.
+    Numba looks at the file of a kernel alone, and would keep what it compiled from an earlier
+    version of another kernel that this one calls.
     """
     digest = hashlib.sha256(version("numba").encode())
     for path in sorted((ROOT / "src" / "streamsieve" / "kernels").rglob("*.py")):

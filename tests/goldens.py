@@ -5,10 +5,10 @@
     python -m tests.goldens --record --methods NEW   add those of a new method
     python -m tests.goldens --methods sofs pet
 
-Every method with its variants learns ten small sets, each given as a whole, dense, in chunks, saved and continued,
-from a file, and by two workers. A digest is kept of the ids, scores, weights, counters, predictions and the next random
-draw. Digests hold floating-point numbers to the last bit: on another kind of processor, record them from an earlier
-commit first.
+Every method with its variants learns ten small sets, each given as a whole, dense, in chunks, saved
+and continued, from a file, and by two workers. A digest is kept of the ids, scores, weights,
+counters, predictions and the next random draw. Digests hold floating-point numbers to the last bit:
+on another kind of processor, record them from an earlier commit first.
 """
 
 from __future__ import annotations

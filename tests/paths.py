@@ -10,7 +10,8 @@ TRAIN = ROOT / "examples" / "data" / "basehock.train.svm.xz"
 DATA = ROOT / "tests" / "data"
 TEST = ROOT / "examples" / "data" / "basehock.test.svm.xz"
 COMMAND = [sys.executable, "-m", "streamsieve"]
-# Before a command: of a process that a large one starts, the system counts what the large one holds.
+# Before a command: of a process that a large one starts, the system counts what the large one
+# holds.
 FROM_SMALL = [
     sys.executable,
     "-S",

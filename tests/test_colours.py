@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from streamsieve.colours import DARK, LIGHT, N_COLOURS
 
-# What is seen of red, green and blue light without one kind of cones: Machado, Oliveira and Fernandes 2009.
+# What is seen of red, green and blue light without one kind of cones: Machado, Oliveira and
+# Fernandes 2009.
 SEEN = {
     "all colours": np.eye(3),
     "no red cones": np.array(

@@ -1,9 +1,10 @@
 """An interpreter that has everything imported already, for tests that run many commands.
 
-Most of the time of a short command goes into imports. ``streamsieve`` and ``python`` give commands that a small client
-hands to a server, with folder, environment, open files and ignored signals; the server forks, and the child is the
-command. The client passes signals on and ends as the command does; if it is killed, so is the command. That a command
-works from a cold start, and imports no more than it needs, has tests of its own.
+Most of the time of a short command goes into imports. ``streamsieve`` and ``python`` give commands
+that a small client hands to a server, with folder, environment, open files and ignored signals; the
+server forks, and the child is the command. The client passes signals on and ends as the command
+does; if it is killed, so is the command. That a command works from a cold start, and imports no
+more than it needs, has tests of its own.
 """
 
 from __future__ import annotations

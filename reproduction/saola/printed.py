@@ -1,6 +1,7 @@
 """What Yu, Wu, Ding, Pei (2016) print, by the number of the table, and of what the table has several kinds of.
 
-Tables that Friedman's test needs are complete; of the others there are the sets that can be had here.
+Tables that Friedman's test needs are complete; of the others there are the sets that can be had
+here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """How Yu, Wu, Ding, Pei (2016) select and judge: the sets at hand, the methods, three classifiers on the test rows.
 
-What the paper says is followed: Fisher's Z at alpha 0.01 for numbers, and all these sets are numbers; 100 random
-groups, mean of 10 draws; the best of k = 5, 10, ..., 100 on the test rows for OFS; 48 random rows of leukemia, of which
-the paper gives the best of 10 draws. What it does not say was decided as ``DECIDED`` says.
+What the paper says is followed: Fisher's Z at alpha 0.01 for numbers, and all these sets are
+numbers; 100 random groups, mean of 10 draws; the best of k = 5, 10, ..., 100 on the test rows for
+OFS; 48 random rows of leukemia, of which the paper gives the best of 10 draws. What it does not say
+was decided as ``DECIDED`` says.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Figures 3, 4 and 13 of Yu, Wu, Ding, Pei (2016): how alike the features are that are selected from other rows.
 
-Each set is cut into five random folds, and a method selects from four of them; that goes on until there are 30
-subsamples. Two selections are compared by Yu, Ding, Loscalzo's (2008) matching, and the mean is over all pairs.
+Each set is cut into five random folds, and a method selects from four of them; that goes on until
+there are 30 subsamples. Two selections are compared by Yu, Ding, Loscalzo's (2008) matching, and
+the mean is over all pairs.
 """
 
 from __future__ import annotations

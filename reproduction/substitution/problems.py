@@ -85,8 +85,8 @@ DESIGNS: dict[str, Callable[[np.random.Generator, int, int], F64]] = {
 def draw(recipe: Recipe, seed: int) -> Problem:
     """A problem: normal weights at random columns; numbers with noise, or the sign of the scores as classes.
 
-    The weights belong to columns of variance 1. The design "scaled" multiplies them, and divides their weights, after
-    the target was made, by factors spread evenly on a log scale.
+    The weights belong to columns of variance 1. The design "scaled" multiplies them, and divides
+    their weights, after the target was made, by factors spread evenly on a log scale.
     """
     random = np.random.default_rng(seed)
     n, p = recipe.rows, recipe.p

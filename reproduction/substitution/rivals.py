@@ -1,10 +1,12 @@
 """What Yang, Fujimaki, Kusumura, Liu (2016) compare with, as far as streamsieve has no method for it.
 
-Every one gives the ids of the columns it selects; ``refit`` then fits the same model to those of all of them.
+Every one gives the ids of the columns it selects; ``refit`` then fits the same model to those of
+all of them.
 
 - The two naive online methods take one coordinate step for every column that arrives: with an L1 penalty, set so that
-  no fewer columns stay than are wanted, or with nothing but the largest weights kept (L0). For the squared loss a step
-  is exact; for the squared hinge and logistic loss it is that of the parabola above the loss.
+  no fewer columns stay than are wanted, or with nothing but the largest weights kept (L0). For the
+  squared loss a step is exact; for the squared hinge and logistic loss it is that of the parabola
+  above the loss.
 - Lasso: scikit-learn's path, where it first has as many columns as are wanted.
 - L1 squared hinge, L1 logistic: LIBLINEAR, with the penalty by bisection.
 

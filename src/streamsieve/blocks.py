@@ -48,10 +48,12 @@ class NamedIds(NamedTuple):
 class RowBlock:
     """Some rows in CSR form, with their labels.
 
-    Within a row the feature ids ascend and no id appears twice; no value is 0, NaN or infinite. The arrays are
-    read-only. ``n_features`` is the width of the rows as far as this block knows it: more than every id in it.
+    Within a row the feature ids ascend and no id appears twice; no value is 0, NaN or infinite. The
+    arrays are read-only. ``n_features`` is the width of the rows as far as this block knows it:
+    more than every id in it.
 
-    Parts of a block and blocks made from others (``rows``, ``derived``, ``joined``) are not checked again.
+    Parts of a block and blocks made from others (``rows``, ``derived``, ``joined``) are not checked
+    again.
     """
 
     indptr: NDArray[np.int64]
@@ -246,8 +248,8 @@ class DenseRows(NamedTuple):
 class ColumnBlock:
     """Some columns in CSC form, with the ids of their features.
 
-    Within a column the row numbers ascend; no value is 0 or infinite, and NaN is one that is missing. The arrays are
-    read-only. ``groups`` are the columns' groups, if they arrive in groups.
+    Within a column the row numbers ascend; no value is 0 or infinite, and NaN is one that is
+    missing. The arrays are read-only. ``groups`` are the columns' groups, if they arrive in groups.
     """
 
     indptr: NDArray[np.int64]

@@ -1,8 +1,9 @@
 """Classes that nobody has named: rows are learned as of two classes until they turn out to have more.
 
-Two classes need no look at the data beforehand, and a look at all labels of a text means reading all of it. So learning
-begins, and when a third label comes up it begins again, with the labels of the first rows, or of all rows if the label
-is not among those. There are no more than two new beginnings, and the answer is that of all classes named.
+Two classes need no look at the data beforehand, and a look at all labels of a text means reading
+all of it. So learning begins, and when a third label comes up it begins again, with the labels of
+the first rows, or of all rows if the label is not among those. There are no more than two new
+beginnings, and the answer is that of all classes named.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The colours of all pictures, for light and for dark paper.
 
-Eight colours for kinds of marks, after Okabe and Ito 2008 with their yellow and black, which are poor on light or dark
-paper, replaced by brown and grey: people who do not see red, green or blue as others do tell them apart.
+Eight colours for kinds of marks, after Okabe and Ito 2008 with their yellow and black, which are
+poor on light or dark paper, replaced by brown and grey: people who do not see red, green or blue as
+others do tell them apart.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What people see of results: text that stays on its line, a short list for a console, a small table for a notebook.
 
-Names of features, labels and files come from data, and data comes from anywhere. An escape sequence in a name would
-colour, overwrite or forge what a terminal shows, a newline a whole line of output, a tag a part of a notebook.
+Names of features, labels and files come from data, and data comes from anywhere. An escape sequence
+in a name would colour, overwrite or forge what a terminal shows, a newline a whole line of output,
+a tag a part of a notebook.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ LONGEST_IN_LIST = 30
 MOST_IN_LIST = 5  # features
 MOST_IN_TABLE = 10
 ELLIPSIS = "…"
-# Control characters, what begins another line, surrogates without a partner, what changes the direction of writing,
-# what nobody sees and what XML cannot hold. Joiners and marks of direction, which some scripts need, stay.
+# Control characters, what begins another line, surrogates without a partner, what changes the
+# direction of writing, what nobody sees and what XML cannot hold. Joiners and marks of direction,
+# which some scripts need, stay.
 UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\ufffe\uffff\U000e0000-\U000e007f]"
 )

@@ -27,10 +27,11 @@ Lock = Literal["ours", "taken", "unknown"]  # unknown: a file system without loc
 def replacing(path: Path, follow: bool = True) -> Iterator[Path]:
     """A path beside ``path`` to write to, moved over it when the block ends well and removed when it does not.
 
-    A reader, and a machine that loses power, sees the old file or the new one, never a part. The file beside it is new,
-    with a name of its own for every call, and locked while it is written; what killed processes left of such files is
-    removed first. A device or a pipe, which must not be replaced, is written to as it is; of a symbolic link it is the
-    target that is replaced, unless ``follow`` is False: then whatever is not a regular file is refused.
+    A reader, and a machine that loses power, sees the old file or the new one, never a part. The
+    file beside it is new, with a name of its own for every call, and locked while it is written;
+    what killed processes left of such files is removed first. A device or a pipe, which must not be
+    replaced, is written to as it is; of a symbolic link it is the target that is replaced, unless
+    ``follow`` is False: then whatever is not a regular file is refused.
     """
     if not follow:
         is_there(path)
@@ -118,7 +119,8 @@ def lock(descriptor: int) -> Lock:
 def is_there(path: Path) -> bool:
     """Whether there is a file; one that leads elsewhere, or is no regular file, is refused.
 
-    For folders that may come from a stranger: a link in them may name any file of the user's, a pipe never ends.
+    For folders that may come from a stranger: a link in them may name any file of the user's, a
+    pipe never ends.
     """
     try:
         mode = os.lstat(path).st_mode

@@ -38,7 +38,8 @@ def finite(value: Any) -> Any:
 def from_json(text: str | bytes) -> Any:
     """What a text in JSON says, null for a number that is not finite; a ValueError if it is not JSON.
 
-    It may come from a stranger: one that is nested too deeply for Python is refused like any other damage.
+    It may come from a stranger: one that is nested too deeply for Python is refused like any other
+    damage.
     """
     try:
         return json.loads(

@@ -1,8 +1,8 @@
 """What the machine can give, or a user allows: memory there is, memory used, cores; and what it is, in a line.
 
-All that depends on memory asks here, so that a limit set by ``limited`` is obeyed everywhere: arrays that grow, rows
-and columns that are held (``available_memory``), blocks read ahead (``reading_bytes``, ``reading_threads``). The limit
-is one of the process, as its memory is.
+All that depends on memory asks here, so that a limit set by ``limited`` is obeyed everywhere:
+arrays that grow, rows and columns that are held (``available_memory``), blocks read ahead
+(``reading_bytes``, ``reading_threads``). The limit is one of the process, as its memory is.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What a method is and takes, for people: read from the docstring of its parameters and from their checks.
 
-There is no second list of parameters. Their meaning is in the docstring, under ``Parameters``; what they may be is what
-their checks say when they are given something that nothing can be.
+There is no second list of parameters. Their meaning is in the docstring, under ``Parameters``; what
+they may be is what their checks say when they are given something that nothing can be.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """All that a learner has learned, as one thing: to a file, to bytes, copied, sent to another process.
 
-A model is a JSON header and named NumPy arrays. Its file is a zip archive of them, stored as they are; nothing in it is
-ever executed. It may come from a stranger: sizes are checked before anything is read, and every array against a
-declared schema before a kernel sees it.
+A model is a JSON header and named NumPy arrays. Its file is a zip archive of them, stored as they
+are; nothing in it is ever executed. It may come from a stranger: sizes are checked before anything
+is read, and every array against a declared schema before a kernel sees it.
 """
 
 from __future__ import annotations

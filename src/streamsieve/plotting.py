@@ -1,6 +1,7 @@
 """Charts of the report on Matplotlib axes that the user has made, as for a PDF: bars, lines and points.
 
-The arguments are those of the charts of ``report.charts``. Nothing is shown, and pyplot is not needed.
+The arguments are those of the charts of ``report.charts``. Nothing is shown, and pyplot is not
+needed.
 """
 
 from __future__ import annotations

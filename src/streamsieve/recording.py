@@ -1,7 +1,8 @@
 """What a run records of itself while it learns: mistakes or R2, and which features entered and left the selection.
 
-It looks eight times per doubling of what was learned, so a long run has few looks more than a short one, and what
-they cost is lost in it. Where looks are depends on counts alone, never on how the data comes in blocks.
+It looks eight times per doubling of what was learned, so a long run has few looks more than a short
+one, and what they cost is lost in it. Where looks are depends on counts alone, never on how the
+data comes in blocks.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def trace_point(learner: AnyLearner) -> dict[str, float]:
 class History:
     """Which features were in the selection, and when: what entered and left since the look before.
 
-    A selection of very many features is not followed as a whole but by its best ones, and is not ``complete`` then.
+    A selection of very many features is not followed as a whole but by its best ones, and is not
+    ``complete`` then.
     """
 
     unit: str

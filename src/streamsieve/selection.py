@@ -45,8 +45,8 @@ class Feature:
 class Selection:
     """The selected features: ids in ascending order, with scores and names aligned.
 
-    Its size is that of the selection, not of the data. A larger score is a better feature. ``for feature in selection``
-    gives each of them as a ``Feature``, best first.
+    Its size is that of the selection, not of the data. A larger score is a better feature. ``for
+    feature in selection`` gives each of them as a ``Feature``, best first.
     """
 
     indices: NDArray[np.int64]
@@ -68,7 +68,8 @@ class Selection:
     def ranked(self, most: int | None = None, more: More = NO_MORE) -> list[dict[str, Any]]:
         """Every feature with its ``feature`` (id), ``score`` and, where known, ``name`` and ``group``, best first.
 
-        The ``most`` best of them, if that is given. ``more`` has other columns, by title, aligned with the indices.
+        The ``most`` best of them, if that is given. ``more`` has other columns, by title, aligned
+        with the indices.
         """
         known = {title: column.tolist() for title, column in self._columns(most, more).items()}
         return [dict(zip(known, line, strict=True)) for line in zip(*known.values(), strict=True)]
@@ -97,7 +98,8 @@ class Selection:
     def plot(self, axes: Axes | None = None) -> Figures:
         """Return the pictures that the report has of a selection: the best features by score, and scores by rank.
 
-        A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib ``axes``, if given.
+        A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib
+        ``axes``, if given.
         """
         from .report.figures import plot
 

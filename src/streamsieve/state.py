@@ -1,6 +1,7 @@
 """States of algorithms: NamedTuples of declared arrays (``kernels.arrays``), which kernels change in place.
 
-A state may hold other states, and tuples of them. Arrays are then named by a path: ``slots.ids``, ``workers.0.level``.
+A state may hold other states, and tuples of them. Arrays are then named by a path: ``slots.ids``,
+``workers.0.level``.
 """
 
 from __future__ import annotations

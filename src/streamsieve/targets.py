@@ -1,7 +1,7 @@
 """What is learned, classes or numbers: how a target is read and checked, whatever form the features come in.
 
-``Target`` is a target known from the start, for methods that see all rows at once; ``Labels`` are classes met row by
-row.
+``Target`` is a target known from the start, for methods that see all rows at once; ``Labels`` are
+classes met row by row.
 """
 
 from __future__ import annotations
@@ -140,8 +140,8 @@ def kind_of(
 ) -> Kind:
     """Whether a target with these different ``values`` holds classes or numbers, for a method that learns ``kinds``.
 
-    As scikit-learn's ``type_of_target`` has it, numbers with a fraction are a regression's and all else are classes. A
-    method that knows classes alone takes any two values as such.
+    As scikit-learn's ``type_of_target`` has it, numbers with a fraction are a regression's and all
+    else are classes. A method that knows classes alone takes any two values as such.
     """
     continuous = has_fractions(values)
     if task != "auto":
@@ -216,8 +216,8 @@ class Encoded(NamedTuple):
 class Labels:
     """The classes, sorted, and what the order of the labels has been so far.
 
-    Without ``classes`` the first two labels met are the classes. While only one is known it counts as the second, the
-    positive one; ``encode`` says when another, larger than it, swaps them.
+    Without ``classes`` the first two labels met are the classes. While only one is known it counts
+    as the second, the positive one; ``encode`` says when another, larger than it, swaps them.
     """
 
     def __init__(self, classes: Any | None = None) -> None:
@@ -244,7 +244,8 @@ class Labels:
     def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> Encoded:
         """Return the number of each row's class, and the classes with those that these rows add; refuse others.
 
-        Nothing is changed: ``learn_classes`` and ``count`` do that, once nobody else refuses the rows.
+        Nothing is changed: ``learn_classes`` and ``count`` do that, once nobody else refuses the
+        rows.
         """
         if y is None:
             raise DataError(f"{prefix(origin)}the rows have no labels, and learning needs them")

@@ -57,8 +57,8 @@ class Checkpoint(NamedTuple):
 class Training:
     """What a training took: seconds in all, reading, learning and compiling kernels; mistakes on the way.
 
-    ``remarks`` are what a user should know of the result, ``history`` is when features entered and left the selection,
-    if that was recorded, and ``details`` how it was trained on several workers.
+    ``remarks`` are what a user should know of the result, ``history`` is when features entered and
+    left the selection, if that was recorded, and ``details`` how it was trained on several workers.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -132,8 +132,8 @@ class RowFeed(Feed[RowBlock]):
 class ColumnFeed(Feed[ColumnBlock]):
     """Columns, of a source that has them or transposed; those of a group together, if ``groups`` are given.
 
-    A ``Grouping`` is that of columns that are in order already. Without ``groups``, a method that ``wants_groups``
-    takes the features of a column of text for one.
+    A ``Grouping`` is that of columns that are in order already. Without ``groups``, a method that
+    ``wants_groups`` takes the features of a column of text for one.
     """
 
     unit = "features"
@@ -251,9 +251,9 @@ def train(
 ) -> Training:
     """Learn from a source, all of it or what is left after a checkpoint.
 
-    A learner that has started goes on after what it has learned, and so does its ``recording``. ``y`` is the target of
-    columns that come without one. Without ``classes`` rows are learned from the start once more if more than two turn
-    out to be there.
+    A learner that has started goes on after what it has learned, and so does its ``recording``.
+    ``y`` is the target of columns that come without one. Without ``classes`` rows are learned from
+    the start once more if more than two turn out to be there.
     """
     recording = None if learner.reads == "matrix" else recording  # which is learned in one piece
 

@@ -1,6 +1,7 @@
 """Values from outside that cannot be used as they are: what would lose something on its way to numbers is refused.
 
-A mask, an imaginary part, a date or the fields of a record would be gone without a word if they were just converted.
+A mask, an imaginary part, a date or the fields of a record would be gone without a word if they
+were just converted.
 """
 
 from __future__ import annotations

@@ -3,8 +3,9 @@
     for name, check in checks_for("sofs"):
         check()
 
-A check raises AssertionError when the method breaks a promise. A new method in the registry is checked without another
-line; parameters to try beside its defaults, and promises that cannot hold, are named with their reasons in its class.
+A check raises AssertionError when the method breaks a promise. A new method in the registry is
+checked without another line; parameters to try beside its defaults, and promises that cannot hold,
+are named with their reasons in its class.
 """
 
 from __future__ import annotations

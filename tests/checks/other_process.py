@@ -1,7 +1,7 @@
 """Another interpreter that runs scripts for checks.
 
-It stays until this process ends: to start one for every check, and import all modules in it, took longer than the
-checks themselves.
+It stays until this process ends: to start one for every check, and import all modules in it, took
+longer than the checks themselves.
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ from tests.effort import REPRESENTATIVES
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
 
-# What belongs to sources, estimators and the memory that methods share: on one method of each kind, in full on all.
+# What belongs to sources, estimators and the memory that methods share: on one method of each kind,
+# in full on all.
 SHARED = {
     "check_classes_met_on_the_way_equal_classes_given",
     "check_dense_sparse_and_file_agree",

@@ -56,7 +56,8 @@ def test_ranks_and_critical_difference_of_table_3_are_those_printed() -> None:
     )
 
 
-# Of these tables the paper prints other ranks than their figures have; what it concludes from them holds but for VIII.
+# Of these tables the paper prints other ranks than their figures have; what it concludes from them
+# holds but for VIII.
 OTHERS = {
     "IV": ([2.45, 1.85, 1.705], [2.35, 1.95, 1.70]),
     "V": ([2.30, 2.25, 1.45], [2.10, 2.25, 1.65]),

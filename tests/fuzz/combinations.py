@@ -2,9 +2,10 @@
 
     python -m tests.fuzz.combinations --seeds 0:2000 [--only resume]
 
-A seed gives a small data set and a combination of file formats, reading options, method, engine and checkpoints, which
-goes through the command line and through Python. A violated promise is printed with its seed and with commands that
-show it; the data they need stays in the folder that is named there.
+A seed gives a small data set and a combination of file formats, reading options, method, engine and
+checkpoints, which goes through the command line and through Python. A violated promise is printed
+with its seed and with commands that show it; the data they need stays in the folder that is named
+there.
 """
 
 from __future__ import annotations

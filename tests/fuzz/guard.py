@@ -2,9 +2,10 @@
 
     python -m tests.fuzz.guard SEED COUNT
 
-Bounds checks of Numba cannot see reads by address. Here a text lies between two pages that cannot be read, first up
-against the one after it, then right after the one before it; a byte too far is a segmentation fault. What is being
-parsed is written to standard output beforehand, so that the last line names the text that did it.
+Bounds checks of Numba cannot see reads by address. Here a text lies between two pages that cannot
+be read, first up against the one after it, then right after the one before it; a byte too far is a
+segmentation fault. What is being parsed is written to standard output beforehand, so that the last
+line names the text that did it.
 """
 
 from __future__ import annotations

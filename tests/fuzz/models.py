@@ -2,7 +2,8 @@
 
     python -m tests.fuzz.models --mutations 10000 [--seed 0] [--methods sofs,pet] [--only 1234]
 
-Mutation n of a seed is always the same. They are tried in processes that may die: what one did is then known.
+Mutation n of a seed is always the same. They are tried in processes that may die: what one did is
+then known.
 """
 
 from __future__ import annotations

@@ -2,9 +2,10 @@
 
     python -m tests.fuzz.run TARGET [--seconds 60] [--jit] [--runs N] [INPUT ...]
 
-Kernels run as Python, so that the fuzzer sees every branch of theirs; with ``--jit`` they are compiled, and far more
-inputs are tried. Inputs that found something new are added to the corpus of the session, in ``--corpus``; a finding is
-written to ``--findings``. With INPUT files the target is given those alone.
+Kernels run as Python, so that the fuzzer sees every branch of theirs; with ``--jit`` they are
+compiled, and far more inputs are tried. Inputs that found something new are added to the corpus of
+the session, in ``--corpus``; a finding is written to ``--findings``. With INPUT files the target is
+given those alone.
 """
 
 from __future__ import annotations

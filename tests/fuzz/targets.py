@@ -1,7 +1,8 @@
 """What is fuzzed: one function per reader, which takes bytes and gives nothing.
 
-A reader may refuse its input with a DataError or a UsageError. Anything else it raises, a crash, a hang and a wrong
-answer are findings. The first bytes of an input choose options; the rest is the text, or the changes to a good file.
+A reader may refuse its input with a DataError or a UsageError. Anything else it raises, a crash, a
+hang and a wrong answer are findings. The first bytes of an input choose options; the rest is the
+text, or the changes to a good file.
 """
 
 from __future__ import annotations

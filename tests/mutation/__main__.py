@@ -1,11 +1,13 @@
 """Mutation testing: change the code in one spot and see whether a test notices.
 
-``python -m tests.mutation heap storing --sample 60 --seed 1`` changes one comparison, sum, number, condition, minimum
-or maximum at a time in the modules named, and runs their tests with the JIT off. It prints what no test has noticed,
-as ``file:line: function: old -> new``, but for what is known to change nothing (``equivalent.txt``). Without a name all
-modules are tried, which takes hours without a sample.
+``python -m tests.mutation heap storing --sample 60 --seed 1`` changes one comparison, sum, number,
+condition, minimum or maximum at a time in the modules named, and runs their tests with the JIT off.
+It prints what no test has noticed, as ``file:line: function: old -> new``, but for what is known to
+change nothing (``equivalent.txt``). Without a name all modules are tried, which takes hours without
+a sample.
 
-No file is changed: each mutant is tried in a process of its own, which imports it in place of the module.
+No file is changed: each mutant is tried in a process of its own, which imports it in place of the
+module.
 """
 
 from __future__ import annotations

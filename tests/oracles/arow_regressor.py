@@ -1,8 +1,8 @@
 """AROW for numeric targets, with diagonal covariance, over all features (Crammer, Kulesza, Dredze 2009; Vaits, Crammer
 2011 have it for regression).
 
-Every row is learned. With e the residual y - c0 - b z - mu.x: mu_j += e S_j x_j / (x'Sx + gamma), where the sum has the
-intercept too, and 1/S_j += x_j^2 / gamma.
+Every row is learned. With e the residual y - c0 - b z - mu.x: mu_j += e S_j x_j / (x'Sx + gamma),
+where the sum has the intercept too, and 1/S_j += x_j^2 / gamma.
 
 Gaps closed:
 - c0 is found as for SOFS: the median of 1, 2, 4, ..., 32 first targets, as if the last had been known from the start.

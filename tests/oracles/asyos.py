@@ -1,8 +1,8 @@
 """Asynchronous online substitution, with a list of all pushes that were ever made.
 
-Algorithms 2 and 3 of Yang, Fujimaki, Kusumura, Liu 2016 on standardised columns, workers in turn. A worker reads the
-sum of all pushes but those of others among the last ``staleness``. Each worker has a part of the constant, and steps it
-by a fraction, so that all of them together take a step.
+Algorithms 2 and 3 of Yang, Fujimaki, Kusumura, Liu 2016 on standardised columns, workers in turn. A
+worker reads the sum of all pushes but those of others among the last ``staleness``. Each worker has
+a part of the constant, and steps it by a fraction, so that all of them together take a step.
 """
 
 from __future__ import annotations

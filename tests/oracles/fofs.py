@@ -4,7 +4,8 @@ Gaps closed:
 - The radius of the ball is 1 / sqrt(lambda), as in P1; P4 has lost the "1 /".
 - P4 learns when y * score <= 1 (``trigger="margin"``); its text says "misclassified" (``trigger="mistake"``).
 - Truncation, mistakes, many classes (one against the rest) and row weights are those of PET; the shrinkage is not
-  multiplied by the row's weight. When one class learns all shrink, and the ball is that of all classes together.
+  multiplied by the row's weight. When one class learns all shrink, and the ball is that of all
+  classes together.
 - The intercept shrinks, and counts in the norm, like any weight, but is never truncated.
 - ``forget`` = H: every shrinkage is multiplied by 2 ** (-1 / H).
 """

@@ -1,8 +1,8 @@
 """Grafting of a stream of columns (Perkins, Theiler 2003, as Yang, Fujimaki, Kusumura, Liu 2016, 2.2, have it).
 
-Whole columns, NumPy, every problem solved from scratch by proximal gradient with momentum, and the penalty found by
-halving intervals. Beside the answer it gives the closest decision: how far apart, relatively, two numbers were that
-decided whether a column came in or went.
+Whole columns, NumPy, every problem solved from scratch by proximal gradient with momentum, and the
+penalty found by halving intervals. Beside the answer it gives the closest decision: how far apart,
+relatively, two numbers were that decided whether a column came in or went.
 """
 
 from __future__ import annotations

@@ -2,20 +2,22 @@
 
 Otherwise it is ``sofs`` with ``criterion="snr"``, or ``sofs_regressor``.
 
-A feature has the cell ``(h >> 1) mod M``, with h the splitmix64 of its id (Steele, Lea, Flood 2014), and the sign + if
-h is odd, otherwise -. A cell is a precision above 1 and a weight per weight vector. The weight of a feature in it is
-the sign times that of the cell.
+A feature has the cell ``(h >> 1) mod M``, with h the splitmix64 of its id (Steele, Lea, Flood
+2014), and the sign + if h is odd, otherwise -. A cell is a precision above 1 and a weight per
+weight vector. The weight of a feature in it is the sign times that of the cell.
 
 Gaps closed:
 - The outsiders of a row step one after the other, lowest id first, each on the cell as it then is. With more than two
-  classes, where the common denominator goes over all features of the row, the cells count in it as the row finds them.
+  classes, where the common denominator goes over all features of the row, the cells count in it as
+  the row finds them.
 - When all have stepped the outsiders try to enter, lowest id first, each with the key that its cell then has, which it
-  takes along: the cell is empty afterwards. Only then the feature that had to leave goes to its own cell, which may be
-  the same.
+  takes along: the cell is empty afterwards. Only then the feature that had to leave goes to its own
+  cell, which may be the same.
 - A feature that leaves: the precisions above 1 are added, and the new weight is the mean by them. If both are 0 the
   weight of the cell stays.
 
-Values are meant to be random, so that equal keys are equal in any arithmetic: those of nothing learned.
+Values are meant to be random, so that equal keys are equal in any arithmetic: those of nothing
+learned.
 """
 
 from __future__ import annotations

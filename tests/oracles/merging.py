@@ -1,13 +1,14 @@
 """Merging models that learned different rows and went on from one base: natural deltas, feature by feature.
 
-A model is a dictionary: ``precision`` and ``weight``, per feature id and vector of weights, of every feature it has
-learned anything of, ``INTERCEPT`` among them; ``rows`` and other counts; ``usual``, the usual size of errors and the
-rows it was found from. A feature it does not have is of precision 1 and weight 0.
+A model is a dictionary: ``precision`` and ``weight``, per feature id and vector of weights, of
+every feature it has learned anything of, ``INTERCEPT`` among them; ``rows`` and other counts;
+``usual``, the usual size of errors and the rows it was found from. A feature it does not have is of
+precision 1 and weight 0.
 
 In a part every row may have counted for ``times`` rows.
 
-With ``forget`` = H the precision above 1 of the base has decayed by 2 ** (-rows / H) in a part that learned so many
-rows, and in the merged model by the rows of all parts.
+With ``forget`` = H the precision above 1 of the base has decayed by 2 ** (-rows / H) in a part that
+learned so many rows, and in the merged model by the rows of all parts.
 """
 
 from __future__ import annotations

@@ -1,13 +1,15 @@
 """Rows before they are learned: of length 1, or each column first scaled by what the first rows say (``"auto"``).
 
-The choice is made when 1, 2, 4, ..., 1,024 rows have been seen, each time from all rows so far, and every time learning
-starts again from the first row. So what counts in the end is the last choice made, and it holds for all rows. By it
+The choice is made when 1, 2, 4, ..., 1,024 rows have been seen, each time from all rows so far, and
+every time learning starts again from the first row. So what counts in the end is the last choice
+made, and it holds for all rows. By it
 - a column that is not 0 in at least half of the rows chosen from is dense: its values, zeros too, are centred and
   divided by the standard deviation, both over all rows from the first to the one at hand;
 - any other column is divided by the size of all values outside dense columns, of absolute median g (1 if there are
-  none), or, if it has 10 values or more and their lower absolute median m is outside [g / 10, 10 g], by the size of its
-  own. The size is the median, if at least half of the values have it, as flags and counts do; otherwise 1.4826 times
-  the median, a standard deviation of normal values, as for dense columns;
+  none), or, if it has 10 values or more and their lower absolute median m is outside [g / 10, 10
+  g], by the size of its own. The size is the median, if at least half of the values have it, as
+  flags and counts do; otherwise 1.4826 times the median, a standard deviation of normal values, as
+  for dense columns;
 - then every row is divided by its length; where numbers are learned (``tables_keep_lengths``) not if at least half of
   the values in the rows chosen from are in dense columns.
 
@@ -105,7 +107,8 @@ def scaled(
 ) -> tuple[Values, float]:
     """The row as it is learned when these are the moments, and how close a value came to its mean.
 
-    The means are exact here. In other arithmetic a value that is equal to one may be off by a rounding and count.
+    The means are exact here. In other arithmetic a value that is equal to one may be off by a
+    rounding and count.
     """
     result = {}
     closest_call = float("inf")

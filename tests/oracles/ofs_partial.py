@@ -1,7 +1,7 @@
 """OFS_P, learning with partial inputs: P4 algorithm 4 (Wang et al. 2014), for two classes.
 
-What was drawn is given, not drawn here: ``asked[row]`` is the set of ids seen by a row that explores, None for a row
-that exploits, which sees the features of non-zero weight. Gaps closed:
+What was drawn is given, not drawn here: ``asked[row]`` is the set of ids seen by a row that
+explores, None for a row that exploits, which sees the features of non-zero weight. Gaps closed:
 - A value seen is a value of the row at an id seen; one the row does not mention is 0 and teaches nothing.
 - Truncation, mistakes and row weights are those of PET. A kept feature whose weight has come to exactly 0 stays kept,
   but is not seen by a row that exploits, and has the inclusion probability of an outsider.

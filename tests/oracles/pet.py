@@ -3,7 +3,8 @@
 Gaps closed:
 - P4 learns on mistakes, P1 on a positive hinge loss: ``trigger`` says which. A score of exactly 0 is a mistake.
 - Truncation: members step first, then the outsiders of the row try to enter, lowest id first. While there is room each
-  enters; then one must be strictly above the smallest member, and of equal smallest members the highest id leaves.
+  enters; then one must be strictly above the smallest member, and of equal smallest members the
+  highest id leaves.
 - Many classes (neither paper has them): one against the rest; a feature counts by its largest absolute weight over the
   classes. A row is a mistake when the true class does not score strictly above every other.
 - The intercept is a feature of value ``constants[row]`` that is never truncated. It is added to a score last.
@@ -135,7 +136,8 @@ def truncate(
 ) -> float:
     """Let the outsiders into ``kept``, as far as the budget and their size allow; returns the closest call.
 
-    Equal sizes are a tie in any arithmetic when the features have the same past; without ``past`` they always are.
+    Equal sizes are a tie in any arithmetic when the features have the same past; without ``past``
+    they always are.
     """
     closest_call = float("inf")
     for j in sorted(outsiders):
@@ -160,7 +162,8 @@ def truncate(
 def nearer(closest_call: float, value: float, threshold: float, tie_is_real: bool) -> float:
     """The smaller of the call so far and this one: the distance of two numbers, relative where they are large.
 
-    An exact tie that is one in any order of the arithmetic is not decided by rounding and does not count.
+    An exact tie that is one in any order of the arithmetic is not decided by rounding and does not
+    count.
     """
     distance = abs(value - threshold) / max(1.0, abs(value), abs(threshold))
     return closest_call if distance == 0 and tie_is_real else min(closest_call, distance)

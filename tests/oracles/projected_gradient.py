@@ -1,9 +1,9 @@
 """Projected gradient on all columns at once. Dense, NumPy, nothing saved.
 
-``project`` minimises the mean loss of standardised columns and a constant with s weights that are not 0: hard
-thresholding with the step that is best along the columns in use (Blumensath, Davies 2010), halved while the loss would
-rise. It also gives the closest decision: how far apart, relatively, the weights were of the last column that was kept
-and the first that was not.
+``project`` minimises the mean loss of standardised columns and a constant with s weights that are
+not 0: hard thresholding with the step that is best along the columns in use (Blumensath, Davies
+2010), halved while the loss would rise. It also gives the closest decision: how far apart,
+relatively, the weights were of the last column that was kept and the first that was not.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Rungs: learners of small budgets beside a main one, for the small numbers of a curve. No paper has them.
 
-For the first 256 rows a rung is SOFS with its budget. When 256, 512, 1024, 2048, 3072, ... rows have been learned,
-candidates are chosen: what the rung and smaller ones keep, and the best 5 r + 20 features of the main learner, r being
-the rung's budget. Until the next choice it learns from these alone and has forgotten all others. How long a row is, for
-gamma and for what is too long, goes by all of it.
+For the first 256 rows a rung is SOFS with its budget. When 256, 512, 1024, 2048, 3072, ... rows
+have been learned, candidates are chosen: what the rung and smaller ones keep, and the best 5 r + 20
+features of the main learner, r being the rung's budget. Until the next choice it learns from these
+alone and has forgotten all others. How long a row is, for gamma and for what is too long, goes by
+all of it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """SAOLA (Yu, Wu, Ding, Pei 2016, algorithm 1), pair by pair, as the paper writes it and as its library decides ties.
 
-A column is a list of numbers, NaN where one is missing; the target a list of labels. Dependences that differ by no more
-than 1e-12 are equal: the order in which sums are taken must not decide ties.
+A column is a list of numbers, NaN where one is missing; the target a list of labels. Dependences
+that differ by no more than 1e-12 are equal: the order in which sums are taken must not decide ties.
 """
 
 from __future__ import annotations
@@ -160,8 +160,8 @@ def select_and_count(
 ):
     """The kept columns and their relevance, in order of arrival (SAOLA, algorithm 1), and what became of all columns.
 
-    Redundant is what is dropped on arrival, as a copy of a kept column, for a kept column or because the selection is
-    full; replaced what is dropped later.
+    Redundant is what is dropped on arrival, as a copy of a kept column, for a kept column or
+    because the selection is full; replaced what is dropped later.
     """
     judge = Judge(columns, target, measure, alpha, delta, bound, variant, balanced)
     kept = []

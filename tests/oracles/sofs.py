@@ -2,11 +2,12 @@
 
 Gaps closed:
 - No feature is kept at first. After all features of a row have stepped its outsiders try to enter, lowest id first:
-  while there is room each enters; then one must be strictly above the member of smallest key, and of equal smallest
-  members the highest id leaves. A feature that enters takes the step of the row as its weight.
+  while there is room each enters; then one must be strictly above the member of smallest key, and
+  of equal smallest members the highest id leaves. A feature that enters takes the step of the row
+  as its weight.
 - A row is a mistake when the true class does not score strictly above every other (two classes: y * score <= 0). Of
-  equal best rivals the class of lowest code counts. ``update="uniform"`` with a positive loss but no class at or above
-  the true one takes the best rival.
+  equal best rivals the class of lowest code counts. ``update="uniform"`` with a positive loss but
+  no class at or above the true one takes the best rival.
 - The key is the precision, for many classes minus the sum over classes of the variances.
 - A row of weight v has gamma / v in place of gamma; one of weight 0 was never there.
 
@@ -16,14 +17,15 @@ Beyond the paper:
 - ``gamma="auto"`` is q, the mean squared length of the rows so far that are not empty (times 0.3 for ``"snr"``). While
   there was no such row nothing is learned.
 - ``forget`` = H: before each row every precision moves towards 1, its distance times 2 ** (-1 / H). Keys made at
-  different rows are compared as if none had been forgotten: divided by what the decay has made of 1 (s below; streams
-  of up to 1000 H rows). For minus the sum of variances that cannot be done: such a key stays as it was when its feature
-  last took part, but that of the member about to be challenged is renewed first, until the smallest is a new one.
+  different rows are compared as if none had been forgotten: divided by what the decay has made of 1
+  (s below; streams of up to 1000 H rows). For minus the sum of variances that cannot be done: such
+  a key stays as it was when its feature last took part, but that of the member about to be
+  challenged is renewed first, until the smallest is a new one.
 
 ``criterion="snr"``:
 - Outsiders keep shadow weights, which are no part of a score and learn against the score they would have had with that
-  one feature more. The key is the Euclidean norm over classes of weight * sqrt(precision), as of the last update the
-  feature took part in. A feature that enters or leaves keeps its weight.
+  one feature more. The key is the Euclidean norm over classes of weight * sqrt(precision), as of
+  the last update the feature took part in. A feature that enters or leaves keeps its weight.
 - A row whose squared length is above 10 q of the rows before it is scored, counted and learned as one of exactly that.
 - The intercept's value is 0.3 sqrt(q_K), where q_K is q with only the features of each row that were kept as it came;
   q if that is 0. Until the first row that is not empty nothing is learned, with any gamma.

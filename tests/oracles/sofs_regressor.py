@@ -1,7 +1,7 @@
 """SOFS for numeric targets: the second-order selection of Wu, Hoi, Mei, Yu 2017 by signal to noise, with a residual.
 
-No paper has it. It is ``criterion="snr"`` of SOFS for two classes where the distance to the margin, (1 - m) y, is
-replaced by the residual e, and every row is learned:
+No paper has it. It is ``criterion="snr"`` of SOFS for two classes where the distance to the margin,
+(1 - m) y, is replaced by the residual e, and every row is learned:
 - e = y - c0 - b c - the sum over kept features of mu_j x_j;
 - D = gamma + S_b c^2 + the sum over kept features of S_j x_j^2;
 - kept features and the intercept step by e S x / D, outsiders by (e - mu_j x_j) S_j x_j / (D + S_j x_j^2);
@@ -10,14 +10,17 @@ replaced by the residual e, and every row is learned:
 
 Gaps closed:
 - ``gamma="auto"`` is 0.3 q, q the mean squared length of the rows so far that are not empty; the intercept's value c is
-  0.3 sqrt(q_K), q_K being q with only the features of each row that were kept as it came, q if that is 0. Until the
-  first row that is not empty nothing is learned and c0 is predicted, with any gamma.
+  0.3 sqrt(q_K), q_K being q with only the features of each row that were kept as it came, q if that
+  is 0. Until the first row that is not empty nothing is learned and c0 is predicted, with any
+  gamma.
 - A row whose squared length is above 10 q of the rows before it is scored, counted and learned as one of exactly that.
 - c0 is the median of the first targets: of 1, 2, 4, ..., 32 of them. Each time learning starts again from the first
-  row, so what counts in the end is the last median, and it holds for all rows. The same with Q below.
+  row, so what counts in the end is the last median, and it holds for all rows. The same with Q
+  below.
 - Entering, leaving, equal keys, weights of rows and ``forget`` are those of SOFS; ``forget`` leaves Q and c0 alone.
 
-``loss="huber"``: Q is a running 0.9 quantile of |e|. It starts as that of |y - c0| over the rows c0 is made from.
+``loss="huber"``: Q is a running 0.9 quantile of |e|. It starts as that of |y - c0| over the rows c0
+is made from.
 - e and an outsider's own residual are clipped at 3 Q; all precisions grow by min(1, 3 Q / |e|) times as much.
 - Then Q is multiplied by exp(0.9 h) if |e| > Q, by exp(-0.1 h) otherwise; h = max(0.02, 1 / sqrt(t)) for the t-th row
   that is learned.

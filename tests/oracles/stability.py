@@ -1,7 +1,7 @@
 """Measures of stability, slow and obvious.
 
-Nogueira, Sechidis, Brown 2018: definition 4, and the variance of theorem 7. Yu, Ding, Loscalzo 2008: the best of all
-pairings, with symmetrical uncertainties from counted values.
+Nogueira, Sechidis, Brown 2018: definition 4, and the variance of theorem 7. Yu, Ding, Loscalzo
+2008: the best of all pairings, with symmetrical uncertainties from counted values.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Online substitution: as the paper has it, and by a pool of candidates. Whole columns, NumPy, nothing saved.
 
-``stepping`` is algorithm 1 of Yang, Fujimaki, Kusumura, Liu 2016 on standardised columns, with a constant that is
-always kept. ``pool`` is our rule without a step length. Both also give the closest decision: how far apart, relatively,
-the two numbers were that decided between two columns; rounding may turn those that are too close.
+``stepping`` is algorithm 1 of Yang, Fujimaki, Kusumura, Liu 2016 on standardised columns, with a
+constant that is always kept. ``pool`` is our rule without a step length. Both also give the closest
+decision: how far apart, relatively, the two numbers were that decided between two columns; rounding
+may turn those that are too close.
 """
 
 from __future__ import annotations

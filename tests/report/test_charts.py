@@ -191,7 +191,8 @@ def test_points_of_a_curve_are_where_their_values_are() -> None:
     svg = charts.line_chart(
         [curve("a", [0, 5, 10], [0, 0.5, 1])], x_title="k", y_title="accuracy", percent=True
     )
-    # left: "100%" of 12 * (3 * 0.59 + 0.95) = 32.64, 8 before the plot, 6 within it; right: 480 - 14 - 6; 24 above 220
+    # left: "100%" of 12 * (3 * 0.59 + 0.95) = 32.64, 8 before the plot, 6 within it; right: 480 -
+    # 14 - 6; 24 above 220
     assert [at(mark, "cx", "cy") for mark in marks(svg)] == [(46.6, 244), (253.3, 134), (460, 24)]
     assert marks(svg)[1].get("data-tip") == "a\nk: 5\naccuracy: 50.00%"
     assert 'd="M46.6 244L253.3 134L460 24"' in svg

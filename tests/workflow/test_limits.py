@@ -53,7 +53,8 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss * (1 if sys.platform ==
 def peak_of(*arguments: object) -> tuple[int, int, str]:
     """Exit code, most bytes held and messages of a command.
 
-    Of a process that this one starts, the system counts what this one holds: a small one must start it.
+    Of a process that this one starts, the system counts what this one holds: a small one must start
+    it.
     """
     command = [sys.executable, "-S", "-c", LAUNCH, *COMMAND, *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)

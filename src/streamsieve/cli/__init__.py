@@ -39,8 +39,8 @@ class Group(click.Group):
     def main(self, args: Any = None, *rest: Any, **extra: Any) -> Any:
         """As a program, without arguments here, leave without taking the interpreter apart.
 
-        A thread that reads ahead may be inside Arrow then, and Arrow's threads inside Python: the process would abort
-        or hang after its last message.
+        A thread that reads ahead may be inside Arrow then, and Arrow's threads inside Python: the
+        process would abort or hang after its last message.
         """
         if args is not None:
             return super().main(args, *rest, **extra)

@@ -255,7 +255,8 @@ def apply(
 ) -> None:
     """Write DATA, one or more files, with the selected features only.
 
-    A table has them by name, without names as x0, x1, ... after their 0-based ids; sparse rows keep their ids.
+    A table has them by name, without names as x0, x1, ... after their 0-based ids; sparse rows keep
+    their ids.
     """
     from .. import workflow
 
@@ -287,8 +288,8 @@ def predict(
 ) -> None:
     """Print the predicted label, or number, of every row of DATA, one or more files, one a line.
 
-    The selected features are enough, in any order; labels need not be there.
-    The accuracy, the balanced accuracy and the AUC, or R2, if DATA has labels, go to standard error.
+    The selected features are enough, in any order; labels need not be there. The accuracy, the
+    balanced accuracy and the AUC, or R2, if DATA has labels, go to standard error.
     """
     from .. import workflow
 
@@ -398,7 +399,8 @@ def convert(
 def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
     """Write synthetic rows of KIND (x1, x2, x3, spiral, clicks, substitution) to a file.
 
-    Few features are informative among very many that are noise: the first ones or, for substitution, random ones.
+    Few features are informative among very many that are noise: the first ones or, for
+    substitution, random ones.
     """
     from .. import workflow
     from ..sources.synthetic import options_of, synthetic_source
@@ -460,8 +462,8 @@ def info(data: tuple[str, ...], as_json: bool, **read: Any) -> None:
 def report(folders: tuple[str, ...], output: Path, no_data: bool) -> None:
     """Write a report of one or more folders, of runs (select -o) and of comparisons (compare -o).
 
-    It is one HTML file that needs no network. Up to 10,000 rows of the data of each run are read again for
-    correlations of the selected features, if the data is still there and unchanged.
+    It is one HTML file that needs no network. Up to 10,000 rows of the data of each run are read
+    again for correlations of the selected features, if the data is still there and unchanged.
     """
     from ..report import write_report
 

@@ -133,14 +133,16 @@ def compare(
 ) -> None:
     """Compare methods by the accuracy of models on the features that they select, by time and by memory.
 
-    Every TRAIN is a data set of its own: a file, a folder of files or a quoted pattern. Without --test it is cut into
-    folds; features are selected from all folds but one, and a model that learns from the same rows is tested on that
-    one. Methods that predict by themselves have a line for that, too: own.
+    Every TRAIN is a data set of its own: a file, a folder of files or a quoted pattern. Without
+    --test it is cut into folds; features are selected from all folds but one, and a model that
+    learns from the same rows is tested on that one. Methods that predict by themselves have a line
+    for that, too: own.
 
     \b
     streamsieve compare train.svm -m sofs -m chi2 -k 10,50,100 -o comparison
 
-    With -o the same command does only what is missing, after an interruption or with more methods, numbers or seeds.
+    With -o the same command does only what is missing, after an interruption or with more methods,
+    numbers or seeds.
     """
     from ..workflow.compare import compare as run_comparison
 

@@ -1,6 +1,7 @@
 """How the arguments of ``select`` are read: its options are its own and those of the method that ``-m`` names.
 
-The latter are made from the method's parameters. Where both would have the same name, the option is that of ``select``.
+The latter are made from the method's parameters. Where both would have the same name, the option is
+that of ``select``.
 """
 
 from __future__ import annotations

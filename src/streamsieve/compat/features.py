@@ -45,8 +45,8 @@ class Features(Protocol):
 class Vocabulary:
     """Ids in the order of appearance; every name is remembered.
 
-    Features that are new in the same row are numbered in the order of their text, so that the order in which a row
-    names them changes nothing.
+    Features that are new in the same row are numbered in the order of their text, so that the order
+    in which a row names them changes nothing.
     """
 
     id_type: type[np.signedinteger[Any]] = np.int32

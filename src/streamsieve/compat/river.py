@@ -50,12 +50,13 @@ class SelectorClassifier(base.MiniBatchClassifier):
     Parameters
     ----------
     selector
-        What to learn with, such as ``SOFS(10)``. It is copied, never changed. One with ``max_cells`` has a fixed memory
-        for any number of different features; others remember every name.
+        What to learn with, such as ``SOFS(10)``. It is copied, never changed. One with
+        ``max_cells`` has a fixed memory for any number of different features; others remember every
+        name.
     classes
-        All labels, where they are known beforehand. Without them labels are learned as they come: two, or False and
-        True, from the first row on. When a third comes, or one more after it, learning begins anew from the last 1,024
-        rows, with a warning if there were others.
+        All labels, where they are known beforehand. Without them labels are learned as they come:
+        two, or False and True, from the first row on. When a third comes, or one more after it,
+        learning begins anew from the last 1,024 rows, with a warning if there were others.
     """
 
     def __init__(self, selector: Any, classes: Any | None = None) -> None:
@@ -184,8 +185,8 @@ class SelectorTransformer(base.SupervisedTransformer, base.MiniBatchSupervisedTr
     Parameters
     ----------
     selector
-        What selects, such as ``SOFS(10)`` for classes or ``SOFSRegressor(10)`` for numbers. It is copied, never
-        changed.
+        What selects, such as ``SOFS(10)`` for classes or ``SOFSRegressor(10)`` for numbers. It is
+        copied, never changed.
     classes
         All labels, where they are known beforehand; see ``SelectorClassifier``.
     """

@@ -37,9 +37,10 @@ MOST_BOUNDS = 4096  # lengths of rows
 class SelectorStream:
     """What a selector learns from rows of values by name.
 
-    Features get ids as they appear; a selector with ``max_cells`` knows them by hashes of their names, in memory that
-    does not grow. Classes that nobody named are found: two labels, or False and True, are learned as they are. With a
-    third the rules of learning change, so that learning begins anew from the last 1,024 rows.
+    Features get ids as they appear; a selector with ``max_cells`` knows them by hashes of their
+    names, in memory that does not grow. Classes that nobody named are found: two labels, or False
+    and True, are learned as they are. With a third the rules of learning change, so that learning
+    begins anew from the last 1,024 rows.
     """
 
     def __init__(self, selector: Any, kinds: Iterable[Kind], classes: Any | None = None) -> None:

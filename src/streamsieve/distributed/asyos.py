@@ -1,7 +1,7 @@
 """Asynchronous online substitution (Yang, Fujimaki, Kusumura, Liu 2016) by workers that run at the same time.
 
-Every worker has columns of its own, and a fraction of those that are kept; what they know of one another is the scores
-that the centre has. Nobody waits, so the answer depends on timing.
+Every worker has columns of its own, and a fraction of those that are kept; what they know of one
+another is the scores that the centre has. Nobody waits, so the answer depends on timing.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Columns in shards: workers select from columns of their own, and one learner selects again from what they kept.
 
 Problem  K workers have the columns in K ranges of ids, all of them with all rows and the same target. Each learns its
-         own as if there were no others; the columns that it holds in the end are its survivors. They are handed over
-         with their values, and a fresh learner learns the survivors of all workers in order of their ids, by the same
-         rule and as many passes.
+         own as if there were no others; the columns that it holds in the end are its survivors.
+         They are handed over with their values, and a fresh learner learns the survivors of all
+         workers in order of their ids, by the same rule and as many passes.
 Why      most of what a worker drops is worse than something that it keeps, and would be dropped in one stream, too;
          what is redundant with columns elsewhere alone is found when the survivors meet.
 Answer   depends on the columns and the number of workers, never on timing, and is approximate: the methods depend on
-         the order of columns, and this is another order, in which survivors come last. One worker is one pass, bit for
-         bit. SAOLA (Yu, Wu, Ding, Pei 2016) and online substitution (Yang, Fujimaki, Kusumura, Liu 2016) can do so.
+         the order of columns, and this is another order, in which survivors come last. One worker
+         is one pass, bit for bit. SAOLA (Yu, Wu, Ding, Pei 2016) and online substitution (Yang,
+         Fujimaki, Kusumura, Liu 2016) can do so.
 """
 
 from __future__ import annotations
@@ -224,8 +225,8 @@ def train_column_shards(
 ) -> Training:
     """Learn columns on the workers of an engine, as ``training.train`` does in one process, from the start.
 
-    Rows are transposed here, in memory, and every worker gets its part. ``y`` is the target of columns that come
-    without one.
+    Rows are transposed here, in memory, and every worker gets its part. ``y`` is the target of
+    columns that come without one.
     """
     began, done = time.perf_counter(), Training()
     refuse_not_selected_again(learner, engine.n_workers)

@@ -11,7 +11,8 @@ P = TypeVar("P")
 def deal(pieces: Sequence[P], sizes: Sequence[float], n_workers: int) -> list[list[P]]:
     """The pieces of each worker, in their order: a piece goes to the worker that has least so far.
 
-    Of several the first; one that has nothing comes before all others, so that none is idle unless pieces are fewer.
+    Of several the first; one that has nothing comes before all others, so that none is idle unless
+    pieces are fewer.
     """
     hands: list[list[P]] = [[] for _ in range(n_workers)]
     totals = [0.0] * n_workers

@@ -1,7 +1,8 @@
 """What runs workers: each an object of its own, in a thread, a process or on another machine, called by name.
 
-A worker is made by a function or class of this package and asked by calls that answer soon, within about a second:
-work that takes long is asked for in slices. So a run can be stopped, and how far it is can be shown, whatever runs it.
+A worker is made by a function or class of this package and asked by calls that answer soon, within
+about a second: work that takes long is asked for in slices. So a run can be stopped, and how far it
+is can be shown, whatever runs it.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ class Crew:
     def note_progress(self, worker: int) -> None:
         """Set the losses of a worker back to 0: ``begin`` would now start it from further on.
 
-        An answer alone is no progress: a worker that is lost after each one would be started again for ever.
+        An answer alone is no progress: a worker that is lost after each one would be started again
+        for ever.
         """
         self._without_progress[worker] = 0
 

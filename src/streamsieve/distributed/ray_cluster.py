@@ -35,7 +35,8 @@ INLINE_BYTES = (
 LONGEST_ADDRESS = 300  # bytes of HOST:PORT: names of hosts have up to 253
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 
-# What a client of HTTP/2 says first (RFC 9113, 3.4), with settings that change nothing; a server answers with its own.
+# What a client of HTTP/2 says first (RFC 9113, 3.4), with settings that change nothing; a server
+# answers with its own.
 HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes([0, 0, 0, 4, 0, 0, 0, 0, 0])
 SETTINGS = 4
 
@@ -219,7 +220,8 @@ def _resolved(address: str) -> tuple[str, str]:
 def _running_here() -> str | None:
     """Return the cluster that this user last started with ``ray start`` on this machine, if it still runs.
 
-    Everybody can write to the folder in which Ray names it, and whoever runs a cluster can run programs as its users.
+    Everybody can write to the folder in which Ray names it, and whoever runs a cluster can run
+    programs as its users.
     """
     path = Path(_temporary_folder()) / "ray" / "ray_current_cluster"
     try:

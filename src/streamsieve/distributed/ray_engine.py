@@ -147,8 +147,8 @@ class RayEngine(Engine):
     def __init__(self, n_workers: int, address: str | None = None) -> None:
         """``address`` is HOST:PORT, "auto" (a cluster of this machine) or "local" (one that is started here).
 
-        Without it, whatever is there is used: the connection of this process, the cluster that ``RAY_ADDRESS`` names,
-        one that runs on this machine; otherwise one is started.
+        Without it, whatever is there is used: the connection of this process, the cluster that
+        ``RAY_ADDRESS`` names, one that runs on this machine; otherwise one is started.
         """
         super().__init__(n_workers)
         self.actors: dict[int, Any] = {}

@@ -1,16 +1,17 @@
 """Rows in shards: workers learn rows of their own from one model, what they learned is merged, and so on in rounds.
 
 Problem  K workers have the rows in pieces, dealt in order, so that each has some of everywhere. A first model learns
-         some rows alone, and all that is chosen from the first rows (scales, the centre of a target) is fixed then. In
-         a round the workers together learn ``GROWTH`` times as many rows as are known already, all of them from the
-         same model, and what they learned is merged (``rows.merging``) into the next one.
+         some rows alone, and all that is chosen from the first rows (scales, the centre of a
+         target) is fixed then. In a round the workers together learn ``GROWTH`` times as many rows
+         as are known already, all of them from the same model, and what they learned is merged
+         (``rows.merging``) into the next one.
 Why      a merge is sound as long as the workers do not move far from the model they share, and how far they move is a
-         matter of how much it has seen: rounds that grow with it need no number of rows beforehand, and cost a
-         logarithm of it.
+         matter of how much it has seen: rounds that grow with it need no number of rows beforehand,
+         and cost a logarithm of it.
 Steps    what workers add is added up, as if their rows said different things. Where they say the same, K workers
-         correct one error K times. So what comes out is looked at with the first rows: if it is worse there than what
-         went in, the mean is taken instead, and rows count twice as often from then on (``as_part``). Rows of numbers
-         count K times from the start.
+         correct one error K times. So what comes out is looked at with the first rows: if it is
+         worse there than what went in, the mean is taken instead, and rows count twice as often
+         from then on (``as_part``). Rows of numbers count K times from the start.
 Answer   depends on the rows and on the number of workers, never on timing: a round is a number of rows, and a worker
          that is lost begins its round again. One worker is one pass, bit for bit.
 """
@@ -301,9 +302,9 @@ class RowShards:
     def merge(self, base: Model, parts: Sequence[Part], times: int) -> None:
         """Go on with what some parts of a round have learned.
 
-        Where rows counted fewer times than there are parts, what the parts add may be too much. It is if what comes out
-        is worse on the first rows than the parts are: then their mean is taken, and from now on rows count twice as
-        often.
+        Where rows counted fewer times than there are parts, what the parts add may be too much. It
+        is if what comes out is worse on the first rows than the parts are: then their mean is
+        taken, and from now on rows count twice as often.
         """
         models = [part.model for part in parts if part.model is not None]
         if not models:

@@ -1,7 +1,8 @@
 """All methods as scikit-learn estimators.
 
-The class of a method is the interface of its kind with the parameters of the method: ``SOFS`` is a ``RowClassifier``
-with ``SOFSParameters``. It is made from the registry when it is first used; the stub of the package names all of them.
+The class of a method is the interface of its kind with the parameters of the method: ``SOFS`` is a
+``RowClassifier`` with ``SOFSParameters``. It is made from the registry when it is first used; the
+stub of the package names all of them.
 """
 
 from __future__ import annotations

@@ -69,14 +69,16 @@ def predicts_probabilities(estimator: Any) -> bool:
 class Estimator(TransformerMixin, BaseEstimator):
     """A method with parameters, as a scikit-learn selector: it has a learner as soon as there is something to learn.
 
-    The methods are those of scikit-learn's ``SelectorMixin``, without a mask as long as the data is wide and without
-    the import of half of scikit-learn. What was learned (``selectors.base.Results``) is read under names that end with
-    ``_``: ``n_rows_``, ``coef_``, ``curve_``. A class of a method adds its parameters, a dataclass.
+    The methods are those of scikit-learn's ``SelectorMixin``, without a mask as long as the data is
+    wide and without the import of half of scikit-learn. What was learned
+    (``selectors.base.Results``) is read under names that end with ``_``: ``n_rows_``, ``coef_``,
+    ``curve_``. A class of a method adds its parameters, a dataclass.
     """
 
     method: ClassVar[Method]
     learner: Any  # what has learned, or has been started
-    # scikit-learn's checks that cannot hold for a class, with the reason; tests expect exactly these to fail.
+    # scikit-learn's checks that cannot hold for a class, with the reason; tests expect exactly
+    # these to fail.
     expected_failed_checks: ClassVar[dict[str, str]] = {}
 
     @property
@@ -129,8 +131,8 @@ class Estimator(TransformerMixin, BaseEstimator):
     ) -> Self:
         """Forget everything and be ready for the first block.
 
-        ``n_features``, ``classes`` and ``feature_names`` are what is known beforehand; ``y`` has the target of every
-        row, for methods that see all rows at once.
+        ``n_features``, ``classes`` and ``feature_names`` are what is known beforehand; ``y`` has
+        the target of every row, for methods that see all rows at once.
         """
         self._learner = self.new_learner().start(n_features, classes, feature_names, y=y)
         return self
@@ -236,10 +238,11 @@ class Estimator(TransformerMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> F64:
         """Return the probability of every class, a column each, in the order of ``classes_``.
 
-        Of methods on rows it is a logistic fit of the class on the score that each row had before it was learned (Platt
-        1999), from the same pass. Weights of rows count in it, ``class_weight`` does not: probabilities are those of
-        the data as it is. Where class weights move the decision to where the class is less likely than not, its
-        probability is given as just above 1/2. Others have the logistic loss.
+        Of methods on rows it is a logistic fit of the class on the score that each row had before
+        it was learned (Platt 1999), from the same pass. Weights of rows count in it,
+        ``class_weight`` does not: probabilities are those of the data as it is. Where class weights
+        move the decision to where the class is less likely than not, its probability is given as
+        just above 1/2. Others have the logistic loss.
         """
         predictor, scores = score_rows(self, X)
         probabilities = predictor.probabilities(scores)

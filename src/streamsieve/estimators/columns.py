@@ -25,10 +25,10 @@ class ColumnEstimator(Estimator):
     def fit(self, X: Any, y: Any, groups: Any | None = None) -> Self:
         """Take the columns of ``X`` in their order, from scratch.
 
-        ``groups``, for methods that know groups, has the group of each, an integer or a name; a dictionary has groups
-        by the name or the index of a feature, and a path is that of a file as ``select`` takes it. Features of a group
-        need not be neighbours: groups come in the order of their first features. The levels of a column of text are a
-        group unless others are given.
+        ``groups``, for methods that know groups, has the group of each, an integer or a name; a
+        dictionary has groups by the name or the index of a feature, and a path is that of a file as
+        ``select`` takes it. Features of a group need not be neighbours: groups come in the order of
+        their first features. The levels of a column of text are a group unless others are given.
         """
         learner, known = self.new_learner(), self._given(groups)
         finite = "allow-nan" if learner.missing_rows == "keep" else True
@@ -53,9 +53,9 @@ class ColumnEstimator(Estimator):
     ) -> Self:
         """Take all features of a source, from scratch; rows are transposed in memory.
 
-        Any iterable of blocks of columns will do, a generator for one; ``y`` is then their target. ``groups`` are as in
-        ``fit``; those of columns that can be read only once must come together. ``progress=True`` shows a bar, in a
-        terminal or a notebook.
+        Any iterable of blocks of columns will do, a generator for one; ``y`` is then their target.
+        ``groups`` are as in ``fit``; those of columns that can be read only once must come
+        together. ``progress=True`` shows a bar, in a terminal or a notebook.
         """
         target = None if y is None else as_labels(y, "")
         learner, known = self.new_learner(), self._given(groups)
@@ -77,9 +77,10 @@ class ColumnEstimator(Estimator):
     ) -> Self:
         """Take some more columns. The first call brings ``y``; a later one may, and it must be the same.
 
-        ``feature_ids`` are the ids of the columns; without them they go on from the highest so far. Names that ``X``
-        brings with it are taken; other ``names`` can be given. ``groups`` are the columns' groups, integers or names,
-        for methods that know groups; the columns of a group come one after the other.
+        ``feature_ids`` are the ids of the columns; without them they go on from the highest so far.
+        Names that ``X`` brings with it are taken; other ``names`` can be given. ``groups`` are the
+        columns' groups, integers or names, for methods that know groups; the columns of a group
+        come one after the other.
         """
         matrix, titles = as_matrix(X, "")
         if self.__sklearn_is_fitted__():

@@ -1,8 +1,9 @@
 """What users hand to estimators: checked, and read as blocks of rows.
 
-scikit-learn's checks of input come after our own: what would lose something is refused before anything is converted.
-A few rows of plain arrays go past its checks, which take longer than learning them: ``small_block`` lets in what they
-would pass on as it is; everything else goes their way and gets their messages.
+scikit-learn's checks of input come after our own: what would lose something is refused before
+anything is converted. A few rows of plain arrays go past its checks, which take longer than
+learning them: ``small_block`` lets in what they would pass on as it is; everything else goes their
+way and gets their messages.
 """
 
 from __future__ import annotations
@@ -63,8 +64,8 @@ def encode_table(
 ) -> tuple[Any, NDArray[Any] | None, Encoding | None]:
     """Return a table whose columns are not all numbers as the matrix of its features, their names, and the encoding.
 
-    Of anything else they are ``X``, None and None. Without ``features``, as learned before, the table shows how its
-    columns are to be read.
+    Of anything else they are ``X``, None and None. Without ``features``, as learned before, the
+    table shows how its columns are to be read.
     """
     encoding = None if features is None else features.encoding
     if not is_frame(X):
@@ -111,8 +112,8 @@ def validate_data(
 ) -> tuple[Any, NDArray[Any] | None]:
     """Return what scikit-learn's function of that name does, and the names of the columns.
 
-    The estimator is not changed. ``features`` are those that ``X`` must have, ``names`` those of the features of a
-    matrix that was made of a table.
+    The estimator is not changed. ``features`` are those that ``X`` must have, ``names`` those of
+    the features of a matrix that was made of a table.
     """
     stand_in = type(estimator)(**estimator.get_params(deep=False))  # which is told widths and names
     if features is not None:
@@ -169,8 +170,9 @@ def check_sample_weight(weights: Any, X: Any) -> NDArray[np.float64]:
 class ExactRows(ArraySource):
     """A matrix whose blocks of rows have the values it has, but for those that are 0 in float32, which are omitted.
 
-    Blocks of rows are float32 otherwise. For learners that take a mean off before they round a column of mean 10^8 and
-    deviation 1, Unix seconds within an hour say, would have no digit left that differs.
+    Blocks of rows are float32 otherwise. For learners that take a mean off before they round a
+    column of mean 10^8 and deviation 1, Unix seconds within an hour say, would have no digit left
+    that differs.
     """
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -226,8 +228,8 @@ def read_matrix(
 def named_rows(learner: AnyLearner, X: Any, *, learning: bool = False) -> Iterable[Any] | None:
     """Return ``X`` as rows by name, if it is such and the method of a learner can take them.
 
-    Where ``max_cells`` is given ``X`` may be a list, or any iterable, of dictionaries ``{name: value}`` or of pairs
-    ``(names, values)``, a row each.
+    Where ``max_cells`` is given ``X`` may be a list, or any iterable, of dictionaries ``{name:
+    value}`` or of pairs ``(names, values)``, a row each.
     """
     rows = as_named_rows(X) if "max_cells" in learner.method.parameter_names else None
     if rows is None:
@@ -297,7 +299,8 @@ def score_rows(estimator: Any, X: Any) -> tuple[Predictor, F64]:
 def small_block(X: Any, y: Any, width: int, exact: bool) -> RowBlock | None:
     """Return the rows of a small matrix of this width with their labels; None if they must be looked at more closely.
 
-    ``exact`` keeps the values of a float64 as they are, for learners that take a mean off before they round.
+    ``exact`` keeps the values of a float64 as they are, for learners that take a mean off before
+    they round.
     """
     if type(y) is not np.ndarray or not are_simple(y):
         return None

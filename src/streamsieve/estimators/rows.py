@@ -68,9 +68,9 @@ class RowClassifier(ClassifierMixin, Estimator):
     ) -> Self:
         """Learn from a source, or from any iterable of blocks, from scratch.
 
-        Without ``classes`` they are the labels that occur: when more than two turn out to be there, learning begins
-        again with all of them. In what can be read only once they are the first two, and a third is an error.
-        ``progress=True`` shows a bar, in a terminal or a notebook.
+        Without ``classes`` they are the labels that occur: when more than two turn out to be there,
+        learning begins again with all of them. In what can be read only once they are the first
+        two, and a third is an error. ``progress=True`` shows a bar, in a terminal or a notebook.
         """
         rows = source if isinstance(source, DataSource) else BlockSource(source)
         expect_classes(rows, classes)

@@ -1,6 +1,7 @@
 """Evidence: how good predictions are, how stable selections, how methods rank.
 
-SciPy's statistics and scikit-learn are imported by the functions that need them, since runs measure predictions too.
+SciPy's statistics and scikit-learn are imported by the functions that need them, since runs measure
+predictions too.
 """
 
 from .against_k import AgainstK, accuracy_against_k

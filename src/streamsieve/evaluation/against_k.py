@@ -38,8 +38,9 @@ def accuracy_against_k(
 ) -> list[AgainstK]:
     """Select from the training data for every number of features, and measure a model on the test data.
 
-    Data is a pair ``(X, y)``, a source or a path, and is held in memory. ``model`` is a name in ``MODELS`` or any
-    scikit-learn model. ``seed`` is ``random_state`` of methods and models that draw; ``params`` are the method's.
+    Data is a pair ``(X, y)``, a source or a path, and is held in memory. ``model`` is a name in
+    ``MODELS`` or any scikit-learn model. ``seed`` is ``random_state`` of methods and models that
+    draw; ``params`` are the method's.
     """
     method = method_named(method)
     refuse_unknown_parameters(method, params)

@@ -1,7 +1,7 @@
 """The cells of a comparison: one method, budget, seed and part of the data, one selection, judged by several models.
 
-A trial is what is done together, the cells of one selection. It runs in a process of its own, so that what it takes of
-memory can be measured and what kills it kills nothing else.
+A trial is what is done together, the cells of one selection. It runs in a process of its own, so
+that what it takes of memory can be measured and what kills it kills nothing else.
 """
 
 from __future__ import annotations
@@ -233,8 +233,9 @@ def asked_of(data: str, trial: Trial, model: str) -> Line:
 def split(data: DataSet, trial: Trial) -> tuple[Rows, Rows]:
     """The rows to learn from and those to test on.
 
-    Test rows that were given stay as they are; a seed other than 0 shuffles the rows to learn from. Otherwise the seed
-    decides the folds, which have the classes in the same fractions, and rows stay in their order.
+    Test rows that were given stay as they are; a seed other than 0 shuffles the rows to learn from.
+    Otherwise the seed decides the folds, which have the classes in the same fractions, and rows
+    stay in their order.
     """
     if data.test is not None:
         if not trial.seed:

@@ -93,9 +93,10 @@ class Ranks(NamedTuple):
 class Comparison:
     """Methods on data sets with several numbers of features, seeds and models.
 
-    ``table`` is an Arrow table with a line per cell: what was asked (``data``, ``method``, ``k``, ``seed``, ``fold``,
-    ``model``), what came of it, what it took and, where it failed, the ``error``. ``k`` is null where the method has
-    chosen the number, ``fold`` where there were test rows. ``request`` says what was asked for.
+    ``table`` is an Arrow table with a line per cell: what was asked (``data``, ``method``, ``k``,
+    ``seed``, ``fold``, ``model``), what came of it, what it took and, where it failed, the
+    ``error``. ``k`` is null where the method has chosen the number, ``fold`` where there were test
+    rows. ``request`` says what was asked for.
     """
 
     table: pa.Table
@@ -135,7 +136,8 @@ class Comparison:
     def summary(self) -> list[dict[str, Any]]:
         """Every data set, method, k and model: the means over seeds and folds, and their deviations (``_sd``).
 
-        ``n`` lines went well and ``failed`` did not, with the first ``error``; memory is the most of all lines.
+        ``n`` lines went well and ``failed`` did not, with the first ``error``; memory is the most
+        of all lines.
         """
         groups = grouped(self.lines(), "data", "method", "k", "model")
         return [
@@ -159,9 +161,9 @@ class Comparison:
     ) -> Ranks:
         """How the methods rank over the data sets, Friedman's test and the critical difference (Demšar 2006).
 
-        The score of a method on a data set is its mean over seeds and folds with ``k`` features or, without that, the
-        mean over all numbers of features; methods that choose the number take part with their own. ``model`` is the
-        first that was asked for, if none is named.
+        The score of a method on a data set is its mean over seeds and folds with ``k`` features or,
+        without that, the mean over all numbers of features; methods that choose the number take
+        part with their own. ``model`` is the first that was asked for, if none is named.
         """
         measure = self._known(measure)
         model = self.request["models"][0] if model is None else model
@@ -201,8 +203,8 @@ class Comparison:
     def stability(self) -> list[dict[str, Any]]:
         """For every data set, method and k, how alike the selections of all seeds and folds are.
 
-        By the measure of Nogueira, Sechidis and Brown 2018: 1 where they are the same, about 0 where they are random,
-        with a confidence interval from ``low`` to ``high``.
+        By the measure of Nogueira, Sechidis and Brown 2018: 1 where they are the same, about 0
+        where they are random, with a confidence interval from ``low`` to ``high``.
         """
         widths = {known["name"]: known["features"] for known in self.request["data"]}
         made = [line for line in self.lines() if line["selected"] is not None]
@@ -273,7 +275,8 @@ class Comparison:
     def plot(self, axes: Axes | None = None) -> Figures:
         """Return the pictures that the report has of a comparison: accuracy against k and time by data set, ranks.
 
-        A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib ``axes``, if given.
+        A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib
+        ``axes``, if given.
         """
         from ..report.figures import plot
 

@@ -24,8 +24,8 @@ from ..values import is_sparse
 class InMemory:
     """All of a source: a dense array or a CSR matrix, whose columns are the features ``ids``, all if that is None.
 
-    Columns that come with names or groups of their own are all there is, and are numbered from 0 for learning
-    (``renumbered``): such a source offers no others.
+    Columns that come with names or groups of their own are all there is, and are numbered from 0
+    for learning (``renumbered``): such a source offers no others.
     """
 
     name: str

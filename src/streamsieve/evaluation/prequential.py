@@ -1,17 +1,20 @@
 """Predict first, then learn: how good a learner of rows is while it learns.
 
-A row is judged by the score that it has before its label is learned, and a score of exactly 0 is a mistake, as
-everywhere. Learners count that themselves, for a block of rows at once, so that nothing is predicted twice. Their count
-is taken where it is what ``predict`` before every ``partial_fit`` would give:
+A row is judged by the score that it has before its label is learned, and a score of exactly 0 is a
+mistake, as everywhere. Learners count that themselves, for a block of rows at once, so that nothing
+is predicted twice. Their count is taken where it is what ``predict`` before every ``partial_fit``
+would give:
 
     exactly         without an intercept, with ``normalize="l2"`` or, for classes, False
     but for scales  with an intercept and rows of length 1, as ``normalize="auto"`` makes them of classes and of sparse
-                    rows: running means, spreads and lengths have taken in the features of the row, not its label
+                    rows: running means, spreads and lengths have taken in the features of the row,
+                    not its label
 
-All else is predicted row by row, a fraction of a millisecond each: where learners shorten rows that are far too long
-before they learn them, which changes their scores; where they choose the number of features on the way
-(``n_features_to_select="auto"``) and count for the number chosen last; and the few rows after which they choose scales,
-or the centre of a numeric target, and start again from the first row (1, 2, 4, ..., 1,024).
+All else is predicted row by row, a fraction of a millisecond each: where learners shorten rows that
+are far too long before they learn them, which changes their scores; where they choose the number of
+features on the way (``n_features_to_select="auto"``) and count for the number chosen last; and the
+few rows after which they choose scales, or the centre of a numeric target, and start again from the
+first row (1, 2, 4, ..., 1,024).
 """
 
 from __future__ import annotations
@@ -41,8 +44,9 @@ from ..training import Clock, Training
 class Prequential:
     """How good predictions were before their rows were learned: of classes the accuracy, of numbers R2.
 
-    ``running`` has it for all rows up to those in ``at``, ``windowed`` for the last ``window`` of them; NaN is an R2 of
-    targets that do not vary. The last window may be shorter, as are those of the first rows.
+    ``running`` has it for all rows up to those in ``at``, ``windowed`` for the last ``window`` of
+    them; NaN is an R2 of targets that do not vary. The last window may be shorter, as are those of
+    the first rows.
     """
 
     rows: int  # judged

@@ -1,7 +1,8 @@
 """How good predictions are: accuracy, balanced accuracy and AUC of classes, R2 and error of numbers.
 
-``hold_out`` and ``cross_validated`` measure any scikit-learn model on columns that were selected already. scikit-learn
-is imported by them alone: who measures predictions of a learner does not need it.
+``hold_out`` and ``cross_validated`` measure any scikit-learn model on columns that were selected
+already. scikit-learn is imported by them alone: who measures predictions of a learner does not need
+it.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ def quality_of_labels(
 ) -> Quality:
     """The quality of predicted classes; ``hits`` says which of them are those in ``y``.
 
-    ``evidence`` is how much speaks for the second of two classes, one column, or for every class, a column each. The
-    AUC of more than two classes is that of each against all others, averaged over the classes, as scikit-learn's
-    ``roc_auc_score`` with ``multi_class="ovr"`` has it.
+    ``evidence`` is how much speaks for the second of two classes, one column, or for every class, a
+    column each. The AUC of more than two classes is that of each against all others, averaged over
+    the classes, as scikit-learn's ``roc_auc_score`` with ``multi_class="ovr"`` has it.
     """
     _, codes = np.unique(y, return_inverse=True)
     recalls = np.bincount(codes, hits) / np.bincount(codes)
@@ -79,8 +80,9 @@ def fit_of_numbers(y: NDArray[np.float64], predicted: NDArray[np.float64]) -> Fi
 def hold_out(model: Any, X_train: Any, y_train: Any, X_test: Any, y_test: Any) -> Quality | Fit:
     """How good a scikit-learn model is on rows that it was not fitted on.
 
-    A clone of the model is fitted, so that the one given stays as it is. Classifiers have a ``Quality``, all others a
-    ``Fit``. The AUC is by ``decision_function``, or by ``predict_proba`` where there is none.
+    A clone of the model is fitted, so that the one given stays as it is. Classifiers have a
+    ``Quality``, all others a ``Fit``. The AUC is by ``decision_function``, or by ``predict_proba``
+    where there is none.
     """
     from sklearn.base import clone, is_classifier
 

@@ -1,7 +1,8 @@
 """Which of several methods is better over several data sets, by their ranks (Demšar 2006).
 
-Scores are a mapping from a method to its scores, one per data set, or a matrix with a line per data set and a column
-per method, which is then known by its number. Rank 1 is the best, and equal scores share the mean of their ranks.
+Scores are a mapping from a method to its scores, one per data set, or a matrix with a line per data
+set and a column per method, which is then known by its number. Rank 1 is the best, and equal scores
+share the mean of their ranks.
 """
 
 from __future__ import annotations
@@ -101,7 +102,8 @@ def cliques(ranks: Mapping[M, float], critical_difference: float) -> list[list[M
 def win_tie_loss(a: Sequence[Any], b: Sequence[Any], alpha: float = 0.05) -> WinTieLoss:
     """On how many data sets ``a`` is better than ``b``, by a paired t-test of level ``alpha`` on each.
 
-    Both have, for every data set, the scores of the same two or more repeats, folds or seeds. Higher is better.
+    Both have, for every data set, the scores of the same two or more repeats, folds or seeds.
+    Higher is better.
     """
     if len(a) != len(b):
         raise UsageError(f"{len(a)} data sets of one method and {len(b)} of the other")

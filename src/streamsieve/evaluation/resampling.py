@@ -100,12 +100,14 @@ def stability_selection(
     n_resamples : int
         How many subsamples are drawn, 2 or more.
     fraction : float
-        The fraction of the rows that each has, drawn without replacement; of every class the same fraction. They stay
-        in their order.
+        The fraction of the rows that each has, drawn without replacement; of every class the same
+        fraction. They stay in their order.
     seed : int
-        What subsamples are drawn by, and ``random_state`` of methods that draw, another one for each subsample.
+        What subsamples are drawn by, and ``random_state`` of methods that draw, another one for
+        each subsample.
     jobs : int
-        How many subsamples are learned at the same time, on threads. The answer does not depend on it.
+        How many subsamples are learned at the same time, on threads. The answer does not depend on
+        it.
     groups
         The groups of the features, for methods that know groups, as in ``select``.
     **params

@@ -1,8 +1,9 @@
 """Batch methods of scikit-learn beside ours: each takes the whole matrix and gives exactly k features.
 
-They are thin wrappers, for comparisons alone: no streams, no models to keep. Sparse data stays sparse in all of them.
-L1-SVM is LIBLINEAR's (Fan, Chang, Hsieh, Wang, Lin 2008), recursive elimination that of Guyon, Weston, Barnhill, Vapnik
-2002, the trees are the extremely randomised ones of Geurts, Ernst, Wehenkel 2006.
+They are thin wrappers, for comparisons alone: no streams, no models to keep. Sparse data stays
+sparse in all of them. L1-SVM is LIBLINEAR's (Fan, Chang, Hsieh, Wang, Lin 2008), recursive
+elimination that of Guyon, Weston, Barnhill, Vapnik 2002, the trees are the extremely randomised
+ones of Geurts, Ernst, Wehenkel 2006.
 """
 
 from __future__ import annotations
@@ -200,9 +201,9 @@ def strongest(strength: F64, k: int) -> NDArray[np.int64]:
 def searched(strength: Strength, few: float, many: float, k: int) -> NDArray[np.int64]:
     """The ``k`` strongest features under the strictest penalty found that keeps as many: by decades, then by bisection.
 
-    Penalties are powers of 10: ``few`` keeps hardly any feature, ``many`` is the loosest to try, and the slowest. Where
-    even that keeps fewer than ``k``, the other features are as weak as each other: the first of them make up the
-    number.
+    Penalties are powers of 10: ``few`` keeps hardly any feature, ``many`` is the loosest to try,
+    and the slowest. Where even that keeps fewer than ``k``, the other features are as weak as each
+    other: the first of them make up the number.
     """
     power, kept = few, strength(few)
     while np.count_nonzero(kept) < k and power < many:

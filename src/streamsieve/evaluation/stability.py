@@ -41,11 +41,12 @@ def nogueira(
 ) -> Stability:
     """The stability of selections from ``n_features`` features (Nogueira, Sechidis, Brown 2018).
 
-    With M selections of k features on average out of d, and p_f how often feature f is in them,
-    ``1 - M / (M - 1) * sum_f p_f (1 - p_f) / (k (1 - k / d))``: it is corrected for chance and takes selections of
-    different sizes. The interval has level ``1 - alpha``, by the asymptotic variance of the paper's theorem 7, and ends
-    at 1. Selections of all features are the same: 1. Of selections that are all empty it is NaN: nothing was selected
-    that could be stable. Time and memory are those of the selections, whatever the width.
+    With M selections of k features on average out of d, and p_f how often feature f is in them, ``1
+    - M / (M - 1) * sum_f p_f (1 - p_f) / (k (1 - k / d))``: it is corrected for chance and takes
+    selections of different sizes. The interval has level ``1 - alpha``, by the asymptotic variance
+    of the paper's theorem 7, and ends at 1. Selections of all features are the same: 1. Of
+    selections that are all empty it is NaN: nothing was selected that could be stable. Time and
+    memory are those of the selections, whatever the width.
     """
     sets = as_sets(selections)
     m, d = len(sets), int(n_features)
@@ -75,11 +76,12 @@ def nogueira(
 def yu_matching(a: Iterable[int], b: Iterable[int], X: Any, *, bins: int = 10) -> float:
     """How alike two sets of features are that may have different ids and say the same (Yu, Ding, Loscalzo 2008).
 
-    Features of ``a`` are paired with features of ``b``, each with one at most, so that the symmetrical uncertainties of
-    the pairs in the rows of ``X`` have the largest sum; that is divided by the size of the larger set, so that a
-    feature without partner counts 0. It is the measure of SAOLA's paper (Yu, Wu, Ding, Pei 2016, section 5.2.3), which
-    averages it over pairs of subsamples. Columns with more than 32 different values are cut into ``bins`` of as many
-    rows each.
+    Features of ``a`` are paired with features of ``b``, each with one at most, so that the
+    symmetrical uncertainties of the pairs in the rows of ``X`` have the largest sum; that is
+    divided by the size of the larger set, so that a feature without partner counts 0. It is the
+    measure of SAOLA's paper (Yu, Wu, Ding, Pei 2016, section 5.2.3), which averages it over pairs
+    of subsamples. Columns with more than 32 different values are cut into ``bins`` of as many rows
+    each.
     """
     from scipy.optimize import linear_sum_assignment
 
@@ -94,8 +96,8 @@ def yu_matching(a: Iterable[int], b: Iterable[int], X: Any, *, bins: int = 10) -
 def uncertainties(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.float64]:
     """The symmetrical uncertainty ``2 I / (H + H)`` of all pairs of coded columns, one of each matrix.
 
-    All pairs of codes are counted at once, as the product of indicator matrices. Two columns that do not vary have 1:
-    they say the same.
+    All pairs of codes are counted at once, as the product of indicator matrices. Two columns that
+    do not vary have 1: they say the same.
     """
     a, b = indicators(first), indicators(second)
     n_rows = first.shape[0]

@@ -1,8 +1,9 @@
 """The folder of a comparison: what was asked, every cell that is finished, and the table of them all at the end.
 
-``request.json`` is written before the first cell, a file of ``cells`` after each, the tables last. Every file is whole
-or not there, so a comparison can be killed at any moment, and the same command does what is missing. A folder may come
-from a stranger: what is not a regular file in it is neither read nor written through.
+``request.json`` is written before the first cell, a file of ``cells`` after each, the tables last.
+Every file is whole or not there, so a comparison can be killed at any moment, and the same command
+does what is missing. A folder may come from a stranger: what is not a regular file in it is neither
+read nor written through.
 """
 
 from __future__ import annotations

@@ -33,7 +33,8 @@ def false_discovery_rate(selected: Iterable[int], true: Iterable[int]) -> float:
 def recovery_error(weights: Any, true_weights: Any) -> float:
     """The distance of weights from the true ones, divided by the length of those.
 
-    It is the measure of online substitution's paper (Yang, Fujimaki, Kusumura, Liu 2016); all weights at 0 have 1.
+    It is the measure of online substitution's paper (Yang, Fujimaki, Kusumura, Liu 2016); all
+    weights at 0 have 1.
     """
     found, true = vector(weights), vector(true_weights)
     if found.shape != true.shape:

@@ -22,11 +22,12 @@ LARGEST_VALUE = (
 class ArraySpec(NamedTuple):
     """The declaration of an array.
 
-    ``shape`` has a number or the name of a size per axis: axes of one name are of one size. ``low`` and ``below`` bound
-    every entry; a name for ``below`` is a size, and integers without it leave room to count on from them. Numbers are
-    finite, with room for their products, unless ``finite`` is False. ``start`` fills a fresh array; a ``numbered`` one
-    counts 0, 1, 2, ... instead. Entries that are ``positions`` say where features are in arrays over all of them. A
-    ``dtype`` of None may be any; in a state it follows from the annotation.
+    ``shape`` has a number or the name of a size per axis: axes of one name are of one size. ``low``
+    and ``below`` bound every entry; a name for ``below`` is a size, and integers without it leave
+    room to count on from them. Numbers are finite, with room for their products, unless ``finite``
+    is False. ``start`` fills a fresh array; a ``numbered`` one counts 0, 1, 2, ... instead. Entries
+    that are ``positions`` say where features are in arrays over all of them. A ``dtype`` of None
+    may be any; in a state it follows from the annotation.
     """
 
     shape: tuple[int | str, ...]

@@ -56,8 +56,9 @@ def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
 class _Compiling(event.Listener):
     """Says, once per process, that a first use is compiling, and measures for how long any thread compiles.
 
-    Measured is the time during which at least one thread compiles or keeps what it compiled. So threads that compile at
-    once, or wait for one that does, are not counted twice, and what is left of a run's time is work of its own.
+    Measured is the time during which at least one thread compiles or keeps what it compiled. So
+    threads that compile at once, or wait for one that does, are not counted twice, and what is left
+    of a run's time is work of its own.
     """
 
     def __init__(self) -> None:
@@ -127,7 +128,8 @@ def compile_seconds() -> float:
 def interrupt(error: BaseException) -> None:
     """Raise ``error``, for a signal; if this thread is in the compiler, as soon as a kernel is done.
 
-    LLVM calls back into Python while it compiles, and what is raised there is lost: an interrupt, or half a kernel.
+    LLVM calls back into Python while it compiles, and what is raised there is lost: an interrupt,
+    or half a kernel.
     """
     if threading.get_ident() in _COMPILING.depth:
         _COMPILING.interrupt = error

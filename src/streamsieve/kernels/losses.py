@@ -1,7 +1,7 @@
 """Losses of linear models: what a score costs, and how that changes with the score.
 
-Squared and squared hinge as Yang, Fujimaki, Kusumura, Liu 2016 (section 3, equations 2 and 3) have them, a half of the
-square, and logistic. Targets are numbers, or -1 and 1.
+Squared and squared hinge as Yang, Fujimaki, Kusumura, Liu 2016 (section 3, equations 2 and 3) have
+them, a half of the square, and logistic. Targets are numbers, or -1 and 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """An id -> position table for feature ids too large or too sparse for an array of their own.
 
-Positions are given out in the order of first sight: 0, 1, 2, ... ``ids[position]`` is the id back again,
-``table`` an open-addressing hash table (size a power of two, linear probing) of positions + 1, 0 where free.
+Positions are given out in the order of first sight: 0, 1, 2, ... ``ids[position]`` is the id back
+again, ``table`` an open-addressing hash table (size a power of two, linear probing) of positions +
+1, 0 where free.
 """
 
 from __future__ import annotations

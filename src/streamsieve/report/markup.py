@@ -1,7 +1,8 @@
 """HTML that cannot be forged, and what pages are made of: key figures, facts, tables.
 
-Names of features, labels and files come from data, and data from anywhere. ``tag`` escapes every child that was not
-made by it; text that changes the direction of writing stays within its own element (``bdi``).
+Names of features, labels and files come from data, and data from anywhere. ``tag`` escapes every
+child that was not made by it; text that changes the direction of writing stays within its own
+element (``bdi``).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ TEXT_LENGTHS = (
 MAX_TEXT_BYTES = 2_500_000  # of a column
 DIGITS = 4  # that are shown of a number
 MAX_LEVELS = 200  # different texts of a column that are written once each
-# What could end a script element, begin a comment, or is a line end to JavaScript, is written as an escape in JSON.
+# What could end a script element, begin a comment, or is a line end to JavaScript, is written as an
+# escape in JSON.
 IN_SCRIPT = {ord(letter): f"\\u{ord(letter):04x}" for letter in "<>&\u2028\u2029"}
 
 
@@ -154,8 +156,8 @@ def number_column(
 ) -> Column:
     """Return numbers rounded to what is shown of them: to decimals where that leaves all of them apart from 0.
 
-    The ``kind`` may be "weight" for signed numbers with a bar, "fraction" for those between 0 and 1 with a bar, and
-    "percent".
+    The ``kind`` may be "weight" for signed numbers with a bar, "fraction" for those between 0 and 1
+    with a bar, and "percent".
     """
     known = [abs(value) for value in values if value is not None and math.isfinite(value) and value]
     decimals = DIGITS if kind in ("fraction", "percent") else decimals_of(known)

@@ -54,12 +54,13 @@ def write_report(
     Parameters
     ----------
     sources : path, RunRecord, Comparison, or a list of them
-        Folders of finished runs, folders of comparisons, or what ``select`` and ``compare`` have returned.
+        Folders of finished runs, folders of comparisons, or what ``select`` and ``compare`` have
+        returned.
     output : path
         The page to write; it needs nothing beside itself, and no network.
     read_data : bool
-        Read up to 10,000 rows of the data of each run again, if it is still there and unchanged, for the picture of
-        redundancy.
+        Read up to 10,000 rows of the data of each run again, if it is still there and unchanged,
+        for the picture of redundancy.
 
     Returns
     -------

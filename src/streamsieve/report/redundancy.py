@@ -1,6 +1,7 @@
 """What a record does not hold, from the data of its run: correlations, and the names of features that left.
 
-The folder of a run may come from a stranger, and the data may have changed: then they are missing, with the reason.
+The folder of a run may come from a stranger, and the data may have changed: then they are missing,
+with the reason.
 """
 
 from __future__ import annotations

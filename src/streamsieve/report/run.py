@@ -59,8 +59,8 @@ def summarize(record: RunRecord) -> dict[str, Any]:
 def windowed_mistakes(trace: list[dict[str, Any]]) -> list[float]:
     """Return mistakes per row in windows of equal length, first rows first; nothing where too little is known.
 
-    Where the number of features is chosen on the way, mistakes are those of another number from look to look. They may
-    become fewer then, and there are no windows.
+    Where the number of features is chosen on the way, mistakes are those of another number from
+    look to look. They may become fewer then, and there are no windows.
     """
     known = [
         (point["rows"], point["mistakes"])
@@ -79,8 +79,9 @@ def windowed_mistakes(trace: list[dict[str, Any]]) -> list[float]:
 def describe_run(source: str | Path | RunRecord, read_data: bool = True) -> dict[str, Any]:
     """Return all that a report says of a run, as JSON can hold it.
 
-    ``source`` is the folder of a finished run, or a record. The data of a folder is read again, as far as the picture
-    of redundancy needs it and if it is still the same; not without ``read_data``.
+    ``source`` is the folder of a finished run, or a record. The data of a folder is read again, as
+    far as the picture of redundancy needs it and if it is still the same; not without
+    ``read_data``.
     """
     request, path = None, None
     if isinstance(source, RunRecord):
@@ -257,8 +258,9 @@ def mistakes_of(trace: list[dict[str, Any]]) -> dict[str, Any] | None:
 def windows_of(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
     """Return mistakes since the window before, with 95% intervals; later windows are larger, as points are.
 
-    With an automatic number of features the mistakes are those of the best number so far, which may be fewer than
-    those of another number before: of such a window nothing is known, and it is omitted.
+    With an automatic number of features the mistakes are those of the best number so far, which may
+    be fewer than those of another number before: of such a window nothing is known, and it is
+    omitted.
     """
     windows: dict[str, list[Any]] = {"rows": [], "rate": [], "low": [], "high": []}
     before, mistakes = 0, 0
@@ -287,7 +289,8 @@ def changes_of(
 ) -> dict[str, Any] | None:
     """Return which features entered and left, and when: how many at each look, and the stays of some.
 
-    ``selected`` are those of the end, best first; ``names`` are those of all features, if they are known.
+    ``selected`` are those of the end, best first; ``names`` are those of all features, if they are
+    known.
     """
     history = record.details.get("history")
     if not history or not history["at"]:

@@ -61,7 +61,8 @@ def location(data: Any) -> Location | None:
 def fingerprint(data: Location | None) -> Any:
     """Return what shows whether data is still the same.
 
-    Of a file that is its size and a hash of how it begins; of several, which may be very many, their sizes and times.
+    Of a file that is its size and a hash of how it begins; of several, which may be very many,
+    their sizes and times.
     """
     if data is None or (isinstance(data, str) and is_no_file(data)):
         return {"name": data}
@@ -113,8 +114,9 @@ def digest(*parts: str | bytes | NDArray[Any]) -> str:
 def data_facts(before: Any, source: DataSource, learner: AnyLearner) -> dict[str, Any]:
     """Return what a record says of data that was learned, as far as it is known.
 
-    That is its size, how dense it is, its classes and a fingerprint that says whether data is the same wherever it
-    lies. A fingerprint is made of sizes, names and samples: it takes no time, and misses a change of a few values.
+    That is its size, how dense it is, its classes and a fingerprint that says whether data is the
+    same wherever it lies. A fingerprint is made of sizes, names and samples: it takes no time, and
+    misses a change of a few values.
     """
     results, width = learner.results, learner.features.width
     rows, classes = results.n_rows_, results.class_rows() or {}

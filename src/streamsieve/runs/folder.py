@@ -1,8 +1,9 @@
 """The folder of a run: what it was asked, how far it is, what it found.
 
-``run.json`` is written before the first row is read, ``checkpoint`` while rows are read, ``model``, ``selection.csv``
-and, last of all, ``result.json`` at the end. Every file is whole or not there, so a run can be killed at any moment
-and resumed. A folder may come from a stranger: what is not a regular file in it is neither read nor written through.
+``run.json`` is written before the first row is read, ``checkpoint`` while rows are read, ``model``,
+``selection.csv`` and, last of all, ``result.json`` at the end. Every file is whole or not there, so
+a run can be killed at any moment and resumed. A folder may come from a stranger: what is not a
+regular file in it is neither read nor written through.
 """
 
 from __future__ import annotations
@@ -147,7 +148,8 @@ class RunDirectory:
     def discard(self, hopeless: bool = False) -> None:
         """Remove what a failed run wrote, unless it left a checkpoint to go on from.
 
-        What was asked stays if the run was there before and is not ``hopeless``: it can be resumed once more.
+        What was asked stays if the run was there before and is not ``hopeless``: it can be resumed
+        once more.
         """
         self._clear_partial()
         if self.checkpoint:

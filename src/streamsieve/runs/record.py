@@ -217,9 +217,9 @@ class RunRecord:
     def ranked(self, most: int | None = None) -> list[dict[str, Any]]:
         """The selected features, or the ``most`` best, as ``Selection.ranked`` has them.
 
-        Where features have weights also the ``weight`` and, where classes are learned, the ``class`` it speaks for: of
-        more than two classes, the largest weight and its class. With resamples also the ``frequency``, the fraction of
-        them that the feature was selected from.
+        Where features have weights also the ``weight`` and, where classes are learned, the
+        ``class`` it speaks for: of more than two classes, the largest weight and its class. With
+        resamples also the ``frequency``, the fraction of them that the feature was selected from.
         """
         return self.selection.ranked(most, self._more())
 
@@ -232,7 +232,8 @@ class RunRecord:
     def plot(self, axes: Axes | None = None) -> Figures:
         """Return the pictures that the report has of a run, by name, as far as the run has them and without its data.
 
-        A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib ``axes``, if given.
+        A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib
+        ``axes``, if given.
         """
         from ..report.figures import plot
 

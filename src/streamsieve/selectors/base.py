@@ -1,8 +1,9 @@
 """What every method shares, without scikit-learn: its description, learning, what was learned, saving.
 
-A method is described by a ``Method``. A ``Learner`` of its kind (rows, columns, matrix) learns by it, and ``Results``
-read what was learned. ``streamsieve.estimators`` has scikit-learn's interface: an estimator has a learner. The two are
-apart because a run from a file needs no scikit-learn, whose import alone costs most of a second and 100 megabytes.
+A method is described by a ``Method``. A ``Learner`` of its kind (rows, columns, matrix) learns by
+it, and ``Results`` read what was learned. ``streamsieve.estimators`` has scikit-learn's interface:
+an estimator has a learner. The two are apart because a run from a file needs no scikit-learn, whose
+import alone costs most of a second and 100 megabytes.
 """
 
 from __future__ import annotations
@@ -73,10 +74,12 @@ class Method:
     two_classes_only: bool = False
     draws: bool = False  # from all features: their number must be known before the first row
     asks: bool = False  # for the values that it reads, and looks at no others: they may be missing
-    # For the shared checks: parameters to try beside the defaults, and promises that cannot hold, with the reason.
+    # For the shared checks: parameters to try beside the defaults, and promises that cannot hold,
+    # with the reason.
     check_variants: tuple[dict[str, Any], ...] = ()
     exempt_from_checks: Mapping[str, str] = field(default_factory=dict)
-    # scikit-learn's checks that cannot hold, beside those that cannot hold for all methods of its kind
+    # scikit-learn's checks that cannot hold, beside those that cannot hold for all methods of its
+    # kind
     expected_failed_checks: Mapping[str, str] = field(default_factory=dict)
     own_doc: str | None = None  # where the parameters are those of another method
 
@@ -210,7 +213,8 @@ class Counters(NamedTuple):
 class Results(ABC):
     """What a learner has learned so far, to be read at any time; reading changes nothing.
 
-    Estimators show the attributes whose names end with ``_``; one that a method does not have raises AttributeError.
+    Estimators show the attributes whose names end with ``_``; one that a method does not have
+    raises AttributeError.
     """
 
     uses_lengths: bool = (
@@ -248,8 +252,8 @@ class Results(ABC):
     def kept_now(self) -> tuple[I64, F64] | None:
         """Return ids and scores of the selection, in any order, as far as it is known on the way.
 
-        It is read very often, so what a method does at the end of the data alone is not done for it; None where reading
-        it would take much of the time of learning.
+        It is read very often, so what a method does at the end of the data alone is not done for
+        it; None where reading it would take much of the time of learning.
         """
         return self.selected()
 
@@ -320,8 +324,8 @@ class Results(ABC):
     def scores_(self) -> F64:
         """Return the scores of the selected features, in ascending order of id; larger is better.
 
-        Unlike those of scikit-learn's ``SelectKBest`` they are of the selected features alone: of all others a method
-        in fixed memory may know nothing.
+        Unlike those of scikit-learn's ``SelectKBest`` they are of the selected features alone: of
+        all others a method in fixed memory may know nothing.
         """
         return self.selection().scores
 
@@ -392,8 +396,9 @@ class Learner(ABC, Generic[B, M]):
     ) -> Self:
         """Forget everything and be ready for the first block.
 
-        ``n_features``, ``classes`` and ``feature_names`` are what is known beforehand; ``y`` has the target of every
-        row, for methods that see all rows at once. ``origin`` is where the data comes from, for messages.
+        ``n_features``, ``classes`` and ``feature_names`` are what is known beforehand; ``y`` has
+        the target of every row, for methods that see all rows at once. ``origin`` is where the data
+        comes from, for messages.
         """
 
     def note_source(self, source: DataSource) -> None:
@@ -474,7 +479,8 @@ class Learner(ABC, Generic[B, M]):
     def model(self, note: dict[str, Any] | None = None) -> Model:
         """Return all that was learned; its arrays are those learning goes on with, so copy it before more is learned.
 
-        They stay valid while the model is held, but what they hold is then neither the old state nor the new one.
+        They stay valid while the model is held, but what they hold is then neither the old state
+        nor the new one.
         """
         params = {name: as_json(value) for name, value in parameters_of(self.params).items()}
         (header, arrays), features = self._saved(), self.features

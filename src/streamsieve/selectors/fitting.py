@@ -91,8 +91,8 @@ def largest(values: F64, most: int) -> I64:
 def project(columns: ColumnSet, loss: int, y: F64, most: int) -> Fit:
     """Minimise the loss with ``most`` columns by projected gradient, from 0.
 
-    Every step is as long as is best along the columns in use (Blumensath, Davies 2010), and halved while the loss would
-    rise; then all but the largest weights become 0.
+    Every step is as long as is best along the columns in use (Blumensath, Davies 2010), and halved
+    while the loss would rise; then all but the largest weights become 0.
     """
     weights, intercept = np.zeros(0), 0.0
     scores = np.zeros(y.size)
@@ -135,9 +135,9 @@ def project(columns: ColumnSet, loss: int, y: F64, most: int) -> Fit:
 def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
     """The least loss with some columns, by Newton's method.
 
-    A ridge of 1 / n, half of the squared weights beside the losses of all rows added up, keeps the weights finite
-    where classes can be told apart without a mistake; a slight one does where columns of a regression follow from
-    others.
+    A ridge of 1 / n, half of the squared weights beside the losses of all rows added up, keeps the
+    weights finite where classes can be told apart without a mistake; a slight one does where
+    columns of a regression follow from others.
     """
     ridge = SLIGHT if loss == SQUARED else 1.0 / y.size
     lines = columns.dense(chosen)

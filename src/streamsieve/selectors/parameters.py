@@ -2,8 +2,9 @@
 
     eta: float = parameter(0.1, between(*STEPS))
 
-The ranges are as wide as data of any scale can ask for, and so narrow that no product in a kernel overflows: values of
-rows are float32, up to 3.4e38, and a row has weights up to 10^12. Values outside of them are rejected.
+The ranges are as wide as data of any scale can ask for, and so narrow that no product in a kernel
+overflows: values of rows are float32, up to 3.4e38, and a row has weights up to 10^12. Values
+outside of them are rejected.
 """
 
 from __future__ import annotations

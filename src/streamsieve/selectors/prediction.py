@@ -45,8 +45,8 @@ class Predictor:
     def __call__(self, block: RowBlock, squares: Squares = None) -> Prediction:
         """Return what is predicted of rows.
 
-        Of rows with the selected features alone, ``squares`` has the squared lengths that the complete rows have, as
-        ``row_squares`` gives them; NaN where that is not known.
+        Of rows with the selected features alone, ``squares`` has the squared lengths that the
+        complete rows have, as ``row_squares`` gives them; NaN where that is not known.
         """
         with self.lock:
             scores = self.score(block, squares)
@@ -104,7 +104,8 @@ class LinearModel:
 def classes_of_weights(weights: F64, classes: list[Any]) -> list[Any]:
     """Return the class that each feature speaks for; None where all of its weights are 0.
 
-    Of two classes a positive weight speaks for the second; of more, a feature for the class of its largest weight.
+    Of two classes a positive weight speaks for the second; of more, a feature for the class of its
+    largest weight.
     """
     codes = (
         (weights[:, 0] > 0).astype(np.int64) if weights.shape[1] == 1 else weights.argmax(axis=1)

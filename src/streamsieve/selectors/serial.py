@@ -1,9 +1,10 @@
 """One call at a time: what threads ask of one learner is done one after the other.
 
-Learning moves and stretches arrays in place, which nobody may look at meanwhile. So whatever learns, and whatever reads
-what was learned, holds the lock of its learner until it is done: ``save`` until the file is written, since a copy would
-take the memory twice; ``fit`` until the end of its data, so that nobody saves half of it. Who must not wait that long
-hands over one block at a time with ``partial_fit`` or ``partial_fit_block``.
+Learning moves and stretches arrays in place, which nobody may look at meanwhile. So whatever
+learns, and whatever reads what was learned, holds the lock of its learner until it is done:
+``save`` until the file is written, since a copy would take the memory twice; ``fit`` until the end
+of its data, so that nobody saves half of it. Who must not wait that long hands over one block at a
+time with ``partial_fit`` or ``partial_fit_block``.
 """
 
 from __future__ import annotations

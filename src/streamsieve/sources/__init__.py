@@ -53,26 +53,30 @@ def open_source(
 ) -> DataSource:
     """The source for a file, by its suffix, or for several files that are read one after the other.
 
-    .csv .tsv .tab are tables with a header line, .parquet (also .pq) and .arrow (also .feather, .ipc) tables, sparse
-    rows or columns; for tables ``target`` names the column to predict and ``columns`` the features to read (default:
-    all others). .npz is a sparse matrix as SciPy saves it, with labels ``y``; every other name is svmlight text, its
-    ids counted from 1 unless ``zero_based``. Text may be compressed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of
-    a synthetic set, ``-`` is standard input. A table of pandas, polars or Arrow has its ``target`` as a column, a pair
-    ``(X, y)`` apart. An open source cannot be given other ``strings`` or ``missing``.
+    .csv .tsv .tab are tables with a header line, .parquet (also .pq) and .arrow (also .feather,
+    .ipc) tables, sparse rows or columns; for tables ``target`` names the column to predict and
+    ``columns`` the features to read (default: all others). .npz is a sparse matrix as SciPy saves
+    it, with labels ``y``; every other name is svmlight text, its ids counted from 1 unless
+    ``zero_based``. Text may be compressed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of a
+    synthetic set, ``-`` is standard input. A table of pandas, polars or Arrow has its ``target`` as
+    a column, a pair ``(X, y)`` apart. An open source cannot be given other ``strings`` or
+    ``missing``.
 
-    Columns of a table may be text or categories: ``strings`` is "onehot" (one feature per level, ``column=level``),
-    "hash" (a fixed number of features), "drop" or "error". Truth values are 0 and 1, dates days since 1970. A missing
-    value is an error, or with ``missing`` "zero" or "mean" filled in, or with "skip" left to the method. ``drop`` and
-    ``only`` name columns, or features of other data by id, that are omitted, or read alone.
+    Columns of a table may be text or categories: ``strings`` is "onehot" (one feature per level,
+    ``column=level``), "hash" (a fixed number of features), "drop" or "error". Truth values are 0
+    and 1, dates days since 1970. A missing value is an error, or with ``missing`` "zero" or "mean"
+    filled in, or with "skip" left to the method. ``drop`` and ``only`` name columns, or features of
+    other data by id, that are omitted, or read alone.
 
-    ``weight`` names the column of a table that says how often each row counts, such as 10 where one in ten was kept; it
-    is no feature.
+    ``weight`` names the column of a table that says how often each row counts, such as 10 where one
+    in ten was kept; it is no feature.
 
-    ``names`` gives names to features of data that has none: a text file with one a line, which may be compressed, or
-    any sequence. Sparse data may have fewer features than names.
+    ``names`` gives names to features of data that has none: a text file with one a line, which may
+    be compressed, or any sequence. Sparse data may have fewer features than names.
 
-    Several files, all of them sparse rows or all tables of the same columns, are a list of paths, a folder (and the
-    folders in it) or a pattern such as ``"part-*.svm.gz"``, the last two in natural order: part-2 before part-10.
+    Several files, all of them sparse rows or all tables of the same columns, are a list of paths, a
+    folder (and the folders in it) or a pattern such as ``"part-*.svm.gz"``, the last two in natural
+    order: part-2 before part-10.
     """
     return open_with(data, ReadOptions.of(target=target, zero_based=zero_based, **read), columns)
 
@@ -120,8 +124,8 @@ def open_like(
 ) -> DataSource:
     """As ``open_source``, for data like some other data: a ``target`` that only tables have is not a mistake.
 
-    It has all of its features, whatever ``drop`` and ``only`` say, and no weights. A table has those of an ``encoding``
-    or, without one, these ``columns``, all of which are numbers.
+    It has all of its features, whatever ``drop`` and ``only`` say, and no weights. A table has
+    those of an ``encoding`` or, without one, these ``columns``, all of which are numbers.
     """
     options = replace(options, weight=None)
     return _opened(

@@ -22,7 +22,8 @@ notes = logging.getLogger("streamsieve")
 class Where(NamedTuple):
     """Where values come from, for messages, and what becomes of levels that are not known.
 
-    They become features where an encoding ``grows``; otherwise ``unseen`` takes note of one per column.
+    They become features where an encoding ``grows``; otherwise ``unseen`` takes note of one per
+    column.
     """
 
     origin: str

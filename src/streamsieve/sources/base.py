@@ -55,8 +55,8 @@ class SourceFacts:
     """What is known of data before it is read; what is not known is None.
 
     Wrappers say ``replace(source.facts, ...)``. Of a table whose columns are not all features as
-    they are, ``encoding`` says how they become such; it grows with the levels that come, and with it
-    the number of features and their names.
+    they are, ``encoding`` says how they become such; it grows with the levels that come, and with
+    it the number of features and their names.
     """
 
     name: str  # for messages
@@ -191,7 +191,8 @@ class Source(DataSource):
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         """The rows in order, from the first, in blocks of a size the source prefers.
 
-        ``missing="keep"`` gives NaN for values that are missing, for methods that can do without them.
+        ``missing="keep"`` gives NaN for values that are missing, for methods that can do without
+        them.
         """
 
     def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:

@@ -1,9 +1,10 @@
 """Parquet and Arrow files: tables of named columns, sparse rows as lists of ids and values, or columns.
 
-Arrow files are mapped into memory, and what is not compressed in the file is not copied: ids and values of a block are
-views of the file. So a file must not be cut short while it is read; one that is written anew beside it and moved over
-it, as here, may be. Its size is looked at before every batch; where it is cut short between that and the use of the
-batch, the system ends the process (SIGBUS).
+Arrow files are mapped into memory, and what is not compressed in the file is not copied: ids and
+values of a block are views of the file. So a file must not be cut short while it is read; one that
+is written anew beside it and moved over it, as here, may be. Its size is looked at before every
+batch; where it is cut short between that and the use of the batch, the system ends the process
+(SIGBUS).
 """
 
 from __future__ import annotations
@@ -345,8 +346,9 @@ class ArrowFile(BatchFile):
     ) -> Iterator[pa.RecordBatch]:
         """Yield these columns of some rows, so many or less at a time.
 
-        Arrow believes what a file says of itself. What could lead it out of the mapping is checked here: the sizes of
-        all columns and, of columns that may be text, every entry. Lists are checked where they are read.
+        Arrow believes what a file says of itself. What could lead it out of the mapping is checked
+        here: the sizes of all columns and, of columns that may be text, every entry. Lists are
+        checked where they are read.
         """
         state, schema, at = self.state.begin(str(self.path), self.path), self.schema(), 0
         types = {name: schema.field(name).type for name in columns}

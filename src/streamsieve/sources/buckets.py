@@ -1,9 +1,10 @@
 """Rows transposed into columns within a budget of memory: through a file of buckets, if they do not fit.
 
-One pass over the rows keeps them while they fit. If they do not, it counts how many entries each range of ids has;
-ranges are joined to buckets that fit in memory one at a time, a second pass scatters the entries into them, in one file
-where every bucket has its part, and then one bucket after the other is read and sorted. How far the second pass has
-come is noted on the way: what was interrupted goes on there.
+One pass over the rows keeps them while they fit. If they do not, it counts how many entries each
+range of ids has; ranges are joined to buckets that fit in memory one at a time, a second pass
+scatters the entries into them, in one file where every bucket has its part, and then one bucket
+after the other is read and sorted. How far the second pass has come is noted on the way: what was
+interrupted goes on there.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ def transposed(
 ) -> Iterator[ColumnSource]:
     """The columns of rows, within a budget of ``memory`` bytes for the work.
 
-    Rows that do not fit go through a file in a folder beside ``output``, which is removed in the end and also if the
-    data is bad; whatever else interrupts the work, it can go on there for rows with the same ``stamp``.
+    Rows that do not fit go through a file in a folder beside ``output``, which is removed in the
+    end and also if the data is bad; whatever else interrupts the work, it can go on there for rows
+    with the same ``stamp``.
     """
     with WorkFolder(output, stamp) as work:
         survey = work.survey()
@@ -157,7 +159,8 @@ def scatter(
 ) -> Filled:
     """Write every entry to its bucket, from where a run ``before`` this one was interrupted.
 
-    The rows must be those of the survey: as many, as wide, with the same labels, and as many entries in every bucket.
+    The rows must be those of the survey: as many, as wide, with the same labels, and as many
+    entries in every bucket.
     """
     done, filled, sums = before
     if done == survey.y.size:

@@ -1,9 +1,10 @@
 """Columns as lists of row numbers and values, a record each, in Parquet and Arrow files.
 
-The records have ``feature`` (its id), ``indices`` (row numbers, from 0, ascending) and ``values``; where known,
-``name`` and ``group``. Ids ascend from record to record. A feature without a record has no values; in a file with names
-or groups it is not offered to a method at all. The schema's metadata has the numbers of rows and features, and the
-target of every row as a JSON list. NaN is a value that is missing.
+The records have ``feature`` (its id), ``indices`` (row numbers, from 0, ascending) and ``values``;
+where known, ``name`` and ``group``. Ids ascend from record to record. A feature without a record
+has no values; in a file with names or groups it is not offered to a method at all. The schema's
+metadata has the numbers of rows and features, and the target of every row as a JSON list. NaN is a
+value that is missing.
 """
 
 from __future__ import annotations

@@ -86,8 +86,8 @@ class ColumnRange(ColumnSource):
 class MatrixColumns(ColumnSource):
     """Columns of a matrix in memory, dense or CSC: of all features, or of those in ``ids``; ``names`` are theirs.
 
-    What else is known of the data are ``facts``. A shard has a matrix of its own columns, and the features from
-    ``first`` to before ``stop``: those without a column have no values.
+    What else is known of the data are ``facts``. A shard has a matrix of its own columns, and the
+    features from ``first`` to before ``stop``: those without a column have no values.
     """
 
     def __init__(
@@ -166,7 +166,8 @@ class MatrixColumns(ColumnSource):
 def fair_cuts(ids: NDArray[np.int64], work: NDArray[np.int64], n: int) -> list[int]:
     """The ids that ``n`` parts of about the same work begin with, or fewer.
 
-    ``work`` is how much of it is before each of some ``ids``, the first of which begins and the last of which ends all.
+    ``work`` is how much of it is before each of some ``ids``, the first of which begins and the
+    last of which ends all.
     """
     wanted = work[0] + (work[-1] - work[0]) * np.arange(n) / n
     found = np.interp(wanted, work, ids).astype(np.int64)
@@ -244,7 +245,8 @@ def with_empty_columns(
 ) -> Iterator[ColumnBlock]:
     """The same columns, of ascending ids, and those that have no value before, between and after them.
 
-    They go from ``first`` to before ``stop``, up to the width ``n_features`` of the data if that is not given.
+    They go from ``first`` to before ``stop``, up to the width ``n_features`` of the data if that is
+    not given.
     """
     if n_features > WIDEST_FILLED:
         yield from blocks
@@ -286,8 +288,9 @@ def _filled(block: ColumnBlock, first: int, end: int) -> Iterator[ColumnBlock]:
 class OrderedColumns(ColumnSource):
     """The columns of a source that can be read again, in the order that ``order`` has their ids in.
 
-    Of a matrix in memory, columns are picked block by block. Other columns are gathered in memory as far as they fit,
-    those that come first in the new order, and the source is read again for the next.
+    Of a matrix in memory, columns are picked block by block. Other columns are gathered in memory
+    as far as they fit, those that come first in the new order, and the source is read again for the
+    next.
     """
 
     def __init__(self, source: ColumnSource, order: NDArray[np.int64]) -> None:

@@ -64,8 +64,8 @@ class CopiedFields(NamedTuple):
 class DelimitedSource(TableSource):
     """A table in text: several threads parse its chunks.
 
-    A shard has the records that begin in a part of the file. That it begins with one is certain as soon as the shard
-    before it has been read to its end, which must not be inside quotes.
+    A shard has the records that begin in a part of the file. That it begins with one is certain as
+    soon as the shard before it has been read to its end, which must not be inside quotes.
     """
 
     def __init__(self, path: Path, options: ReadOptions, columns: list[str] | None) -> None:

@@ -52,8 +52,8 @@ class Chunk(NamedTuple):
 class DelimitedText:
     """Text with columns, separated by commas or, for .tsv and .tab, by tabs; plain or compressed.
 
-    One thread reads, and cuts the text where records end; several take the records. A part has the records that begin
-    in a part of the file.
+    One thread reads, and cuts the text where records end; several take the records. A part has the
+    records that begin in a part of the file.
     """
 
     def __init__(self, path: str | Path) -> None:

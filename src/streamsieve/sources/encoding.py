@@ -1,8 +1,9 @@
 """How the columns of a table become features: the same for training and whatever follows it.
 
-A number, a truth value or a date is one feature. A column of text is one feature per level, named ``column=level``, or
-a fixed number of them, named ``column#bucket``, by a hash of the text. So every column has at most one value in a row.
-Levels that come after the first rows get ids after all others, in the order in which they come.
+A number, a truth value or a date is one feature. A column of text is one feature per level, named
+``column=level``, or a fixed number of them, named ``column#bucket``, by a hash of the text. So
+every column has at most one value in a row. Levels that come after the first rows get ids after all
+others, in the order in which they come.
 """
 
 from __future__ import annotations
@@ -106,7 +107,8 @@ class EncodedRows(NamedTuple):
 class Encoding:
     """How the columns of a table become features: those of the first column come first, late levels last.
 
-    A table that may be ``reduced`` to selected features has dates as they are, or as the days that stand for them.
+    A table that may be ``reduced`` to selected features has dates as they are, or as the days that
+    stand for them.
     """
 
     def __init__(

@@ -1,8 +1,9 @@
 """Whether a file is still the one that was opened: one that changes while it is read must not pass for another.
 
-A pass reads what was there when the source was opened, all of it, or fails. A file that is replaced as a whole, by
-another of its name, may be read to its end by whoever has it open. What is written within a tick of the file system's
-clock (some milliseconds), and leaves the size as it was, is not noticed.
+A pass reads what was there when the source was opened, all of it, or fails. A file that is replaced
+as a whole, by another of its name, may be read to its end by whoever has it open. What is written
+within a tick of the file system's clock (some milliseconds), and leaves the size as it was, is not
+noticed.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ class FileState(NamedTuple):
     def begin(self, name: str, file: Path | int) -> FileState:
         """The state at the start of a pass, of a file that must be the one whose state this is.
 
-        In another process, which may be on another machine and read a copy, the size alone must be the same.
+        In another process, which may be on another machine and read a copy, the size alone must be
+        the same.
         """
         now = self.of(file)
         if now.size != self.size or (now.process == self.process and now != self):

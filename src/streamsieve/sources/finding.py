@@ -39,8 +39,9 @@ def is_no_file(name: str | Path) -> bool:
 def files_of(names: Names) -> list[Path]:
     """The files that names stand for, in order; of several, those that are empty are omitted.
 
-    A folder stands for its files and those of its folders, a pattern for what matches it, both in natural order: part-2
-    comes before part-10. A path that exists is no pattern; one that does not stands for itself.
+    A folder stands for its files and those of its folders, a pattern for what matches it, both in
+    natural order: part-2 comes before part-10. A path that exists is no pattern; one that does not
+    stands for itself.
     """
     if isinstance(names, str | Path):
         return _expanded(names)

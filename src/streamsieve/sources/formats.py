@@ -5,8 +5,8 @@ A format is a module beside this one, or a class in it, with the functions that 
     open_rows(path, ReadOptions, columns) -> Source    open_columns(path, ReadOptions, columns) -> ColumnSource
     write_rows(path, blocks, Layout) -> rows           write_columns(path, ColumnSource, report) -> None
 
-``columns`` are those of a table to read as features, None for all others. What a format cannot do is None. Nothing
-heavy is imported here, so that the command line shows its help at once.
+``columns`` are those of a table to read as features, None for all others. What a format cannot do
+is None. Nothing heavy is imported here, so that the command line shows its help at once.
 """
 
 from __future__ import annotations

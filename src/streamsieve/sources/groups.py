@@ -1,7 +1,8 @@
 """Groups of features as people give them: one for every feature in order, or feature by feature; integers or names.
 
-A file has one group per line, in the order of the features, or lines of a feature, a tab and its group. Blank lines and
-those that begin with ``#`` say nothing. Inside, a group is an integer; what it is called is kept beside it.
+A file has one group per line, in the order of the features, or lines of a feature, a tab and its
+group. Blank lines and those that begin with ``#`` say nothing. Inside, a group is an integer; what
+it is called is kept beside it.
 """
 
 from __future__ import annotations
@@ -90,8 +91,8 @@ def first_of_group(groups: NDArray[np.int64]) -> NDArray[np.int64]:
 class GivenGroups:
     """What somebody says of groups before it is known which features there are.
 
-    Without ``features`` the groups are in the order of these. Texts among them are names or ids as the data writes
-    them, integers count from 0. ``lines`` are those of a file, for messages.
+    Without ``features`` the groups are in the order of these. Texts among them are names or ids as
+    the data writes them, integers count from 0. ``lines`` are those of a file, for messages.
     """
 
     groups: Sequence[int | str]

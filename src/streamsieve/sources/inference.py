@@ -47,8 +47,9 @@ READ_AS = {"number": numbers_of, "boolean": truth_of, "date": days_of}
 class ColumnStats:
     """What the first rows of a column hold.
 
-    ``as_is`` says that it is numbers which need no encoding. Of text, ``levels`` are the different ones; ``repeats``
-    says whether one of them occurs twice. ``first`` is the first text and its row.
+    ``as_is`` says that it is numbers which need no encoding. Of text, ``levels`` are the different
+    ones; ``repeats`` says whether one of them occurs twice. ``first`` is the first text and its
+    row.
     """
 
     name: str

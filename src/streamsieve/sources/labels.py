@@ -1,8 +1,9 @@
 """Labels: which there are, and what they are in text with columns.
 
-There they are numbers if all of them are plain numbers, otherwise text as it is written. ``007``, ``07`` and ``7`` are
-three labels, and so are two codes of 20 digits that a float could not tell apart. What a file holds shows in its first
-labels; a later one that does not fit is an error with its line.
+There they are numbers if all of them are plain numbers, otherwise text as it is written. ``007``,
+``07`` and ``7`` are three labels, and so are two codes of 20 digits that a float could not tell
+apart. What a file holds shows in its first labels; a later one that does not fit is an error with
+its line.
 """
 
 from __future__ import annotations
@@ -148,8 +149,9 @@ def as_truth(words: pa.Array) -> pa.Array | None:
 def as_numbers(words: pa.Array) -> pa.Array | None:
     """Return texts as int64 or float64; None if one of them is not a plain number.
 
-    Those of a regression may all be different, and Arrow reads them many times faster than a pattern matches them. What
-    it takes for a number and is not a plain one shows in how it begins and how long it is.
+    Those of a regression may all be different, and Arrow reads them many times faster than a
+    pattern matches them. What it takes for a number and is not a plain one shows in how it begins
+    and how long it is.
     """
     import pyarrow.compute as pc
 

@@ -40,8 +40,9 @@ class _Read(NamedTuple, Generic[Part]):
 class ManySource(Source):
     """Sources of one kind, read in order as if they were one; the next of them are read ahead.
 
-    Blocks, and messages on them, name their own file. A file without rows is not a mistake if another has some. A shard
-    has complete files, or parts of a file if there are more shards than files.
+    Blocks, and messages on them, name their own file. A file without rows is not a mistake if
+    another has some. A shard has complete files, or parts of a file if there are more shards than
+    files.
     """
 
     def __init__(self, name: str, parts: Sequence[Source]) -> None:

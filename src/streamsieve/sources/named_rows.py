@@ -1,7 +1,7 @@
 """Rows of values by name, whose features are known by a hash of their name.
 
-A row is a dictionary, or a pair of its names and its values. Where a name comes twice in a row, or two names have the
-same hash, their values are added. No list of all names is kept.
+A row is a dictionary, or a pair of its names and its values. Where a name comes twice in a row, or
+two names have the same hash, their values are added. No list of all names is kept.
 """
 
 from __future__ import annotations

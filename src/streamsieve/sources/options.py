@@ -1,7 +1,7 @@
 """How data is to be read: what a user says of it beside where it is.
 
-A new option is a field of ``ReadOptions`` and its line in ``ReadKeywords``: keyword arguments, options of the command
-line and their help, the folder of a run and its report are made from these.
+A new option is a field of ``ReadOptions`` and its line in ``ReadKeywords``: keyword arguments,
+options of the command line and their help, the folder of a run and its report are made from these.
 """
 
 from __future__ import annotations

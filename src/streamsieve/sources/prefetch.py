@@ -42,7 +42,8 @@ def ordered_map(
         if failure is not None:
             raise failure
     finally:
-        # A finaliser may run this on any thread, at any allocation: joining one here could lock up the interpreter.
+        # A finaliser may run this on any thread, at any allocation: joining one here could lock up
+        # the interpreter.
         pool.shutdown(wait=False, cancel_futures=True)
 
 

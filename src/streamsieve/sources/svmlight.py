@@ -1,6 +1,7 @@
 """Svmlight text files: one row per line, ``label [qid:n] index:value ... [# comment]``.
 
-Rows to predict may be without labels, all of them: a line that begins with ``index:value`` has none.
+Rows to predict may be without labels, all of them: a line that begins with ``index:value`` has
+none.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> Sv
 class SvmlightSource(Source):
     """A text file, plain or compressed, or standard input for the path ``-``.
 
-    Feature ids are 0-based here; the file counts from 1 unless ``zero_based``. A few chunks of text are read and parsed
-    ahead on other threads, without the GIL; rows keep their order. A shard has the lines that begin in a part of the
-    file.
+    Feature ids are 0-based here; the file counts from 1 unless ``zero_based``. A few chunks of text
+    are read and parsed ahead on other threads, without the GIL; rows keep their order. A shard has
+    the lines that begin in a part of the file.
     """
 
     def __init__(
@@ -216,8 +217,8 @@ def lines_of_span(descriptor: int, start: int, stop: int, file: FileState, name:
 
     A file that ends elsewhere than it did when it was opened, as ``file`` has it, is refused.
 
-    They are in the thread's scratch until its next call, as far from a page's start as in the file: the system copies
-    between addresses that are aligned alike several times faster.
+    They are in the thread's scratch until its next call, as far from a page's start as in the file:
+    the system copies between addresses that are aligned alike several times faster.
     """
     base = PAGE + start % PAGE  # where in the scratch the span starts
     first = base - 1 if start else base  # the byte before shows whether a line begins at ``start``

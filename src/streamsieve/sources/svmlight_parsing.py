@@ -38,7 +38,8 @@ class Fault(NamedTuple):
 class Scratch:
     """Text, and arrays for the kernel to fill from any text of that size; each thread reuses its own.
 
-    Mapped, not allocated: only what is touched takes memory, and all of it goes back when the thread ends.
+    Mapped, not allocated: only what is touched takes memory, and all of it goes back when the
+    thread ends.
     """
 
     _of_thread = threading.local()

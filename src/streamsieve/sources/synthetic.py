@@ -1,10 +1,11 @@
 """Synthetic data, made as it is read, on several threads: few informative features among very many that are noise.
 
-Linear and sparse: the sets of SOFS (Wu, Hoi, Mei, Yu 2017, section 4.2 and table I). Neither: the spiral of local
-learning (Sun, Todorovic, Goodison 2008, section 3.1). Binary, with few positive rows: a log of clicks. Every row starts
-a random sequence of its own, so that any range of rows can be made by itself. Linear and dense, by rows and by columns:
-the data of online substitution (Yang, Fujimaki, Kusumura, Liu 2016, section 5), where every value has a random sequence
-of its own, given by the seed, its row and its column: two million columns of five thousand rows need the memory of a
+Linear and sparse: the sets of SOFS (Wu, Hoi, Mei, Yu 2017, section 4.2 and table I). Neither: the
+spiral of local learning (Sun, Todorovic, Goodison 2008, section 3.1). Binary, with few positive
+rows: a log of clicks. Every row starts a random sequence of its own, so that any range of rows can
+be made by itself. Linear and dense, by rows and by columns: the data of online substitution (Yang,
+Fujimaki, Kusumura, Liu 2016, section 5), where every value has a random sequence of its own, given
+by the seed, its row and its column: two million columns of five thousand rows need the memory of a
 few blocks.
 """
 
@@ -74,7 +75,8 @@ FEATURES, INFORMATIVE = 2000, 100  # the least and the only numbers of the paper
 MOST = 2**31 - 1  # rows, and features: every row and every column is full, and numbered by int32
 
 Task = Literal["regression", "classification"]
-# The paper says 0.1, but its figures come with a tenth of the signal's variance, which is one per informative feature.
+# The paper says 0.1, but its figures come with a tenth of the signal's variance, which is one per
+# informative feature.
 NOISE: dict[Task, float] = {"regression": 3.0, "classification": 0.0}
 
 
@@ -159,8 +161,8 @@ class DenseGeneratedSource(GeneratedSource):
 class SyntheticSource(GeneratedSource):
     """Rows of a named set. Values are standard normal; the label is the sign of the informative part's score.
 
-    The informative features are the first ones and their hidden weights, uniform on (0, 1), belong to the name: another
-    ``seed`` gives other rows of the same problem, to test on.
+    The informative features are the first ones and their hidden weights, uniform on (0, 1), belong
+    to the name: another ``seed`` gives other rows of the same problem, to test on.
     """
 
     def __init__(
@@ -200,8 +202,8 @@ class SyntheticSource(GeneratedSource):
 class SpiralSource(DenseGeneratedSource):
     """Two arms of Fermat's spiral in features 0 and 1, a class each, and standard normal features.
 
-    Rows are in turn of the one arm, ``(r cos t, r sin t)`` with ``r = sqrt(t)``, and of the other, its negative, t
-    evenly spaced over one turn. The ``seed`` draws the irrelevant features alone.
+    Rows are in turn of the one arm, ``(r cos t, r sin t)`` with ``r = sqrt(t)``, and of the other,
+    its negative, t evenly spaced over one turn. The ``seed`` draws the irrelevant features alone.
     """
 
     def __init__(
@@ -223,8 +225,9 @@ class SpiralSource(DenseGeneratedSource):
 class ClickSource(GeneratedSource):
     """A log of clicks: 25 of very many binary features per row, Zipf-distributed, and 3 % positive rows.
 
-    The first 30 features are informative, of middling frequency, each for or against a click; what they add to the log
-    odds, 1 to 2, belongs to the name. Another ``seed`` gives other rows of the same problem.
+    The first 30 features are informative, of middling frequency, each for or against a click; what
+    they add to the log odds, 1 to 2, belongs to the name. Another ``seed`` gives other rows of the
+    same problem.
     """
 
     def __init__(
@@ -266,10 +269,11 @@ class ClickSource(GeneratedSource):
 class SubstitutionSource(DenseGeneratedSource, RangedColumns):
     """Standard normal values; the target is a weighted sum of a few features plus noise, or the sign of that.
 
-    Which features they are (``informative_ids``, ascending) and their standard normal ``hidden_weights`` belong to the
-    ``problem`` and the number of features: another ``seed`` gives other rows of the same problem, to test on. ``noise``
-    is a standard deviation, 3 for regression and 0 for classification if not given. Without a number of rows there are
-    the paper's, 1.2 s log2 p of s informative among p features.
+    Which features they are (``informative_ids``, ascending) and their standard normal
+    ``hidden_weights`` belong to the ``problem`` and the number of features: another ``seed`` gives
+    other rows of the same problem, to test on. ``noise`` is a standard deviation, 3 for regression
+    and 0 for classification if not given. Without a number of rows there are the paper's, 1.2 s
+    log2 p of s informative among p features.
     """
 
     def __init__(

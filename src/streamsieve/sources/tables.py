@@ -81,9 +81,10 @@ Finish = Callable[[DecodedRows], DecodedRows]
 class TableSource(Source):
     """Named columns, one of them the target.
 
-    ``columns`` picks the features by name, in that order; then the target may be missing, as in rows to predict. No
-    names at all stand for all columns but the target, of which there may be none, and which may be missing then, too.
-    Otherwise ``options`` may omit some. Columns are numbers unless an encoding says how else they are to be read.
+    ``columns`` picks the features by name, in that order; then the target may be missing, as in
+    rows to predict. No names at all stand for all columns but the target, of which there may be
+    none, and which may be missing then, too. Otherwise ``options`` may omit some. Columns are
+    numbers unless an encoding says how else they are to be read.
     """
 
     _encoding: Encoding
@@ -114,7 +115,8 @@ class TableSource(Source):
     def read_by(self, encoding: Encoding, grows: bool = False) -> None:
         """Give the features of an encoding from now on.
 
-        Levels that it does not know become features where it ``grows``; otherwise one of each column is noted.
+        Levels that it does not know become features where it ``grows``; otherwise one of each
+        column is noted.
         """
         self._encoding, self.grows = encoding, grows and encoding.has_groups
         self.unseen: dict[str, str] = {}

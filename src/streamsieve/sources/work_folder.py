@@ -1,9 +1,10 @@
 """The folder beside an output where rows are transposed that do not fit in memory, and what is needed to go on there.
 
-It is new for every conversion, under a name that nobody can foresee, and only files that it is known to have are ever
-removed from it. What an interrupted conversion left is found again by its name and taken up if it is a real folder of
-the same user, nobody is at work on it, and what it notes fits together; notes may come from a stranger, and are read
-as models are. Anything else is begun anew.
+It is new for every conversion, under a name that nobody can foresee, and only files that it is
+known to have are ever removed from it. What an interrupted conversion left is found again by its
+name and taken up if it is a real folder of the same user, nobody is at work on it, and what it
+notes fits together; notes may come from a stranger, and are read as models are. Anything else is
+begun anew.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rows of another source, changed on their way: some of the features or of the rows, or names for the features.
 
-What a user omits or keeps is resolved to ids once, against the data of a training; later data is filtered by these ids:
-features that are omitted are not read, and the others keep their ids.
+What a user omits or keeps is resolved to ids once, against the data of a training; later data is
+filtered by these ids: features that are omitted are not read, and the others keep their ids.
 """
 
 from __future__ import annotations

@@ -39,9 +39,10 @@ def write_rows(
 ) -> int:
     """Write blocks to a file in the format its suffix names; the number of rows written.
 
-    ``as_table`` makes a file that can be a table or sparse rows, such as Parquet, a table of named columns; so does a
-    ``target``, the name of the labels in it. ``n_features`` is the width where it is known before the last block,
-    ``renumbered`` the mark of a selection whose features these are, numbered in their order.
+    ``as_table`` makes a file that can be a table or sparse rows, such as Parquet, a table of named
+    columns; so does a ``target``, the name of the labels in it. ``n_features`` is the width where
+    it is known before the last block, ``renumbered`` the mark of a selection whose features these
+    are, numbered in their order.
     """
     known, compression = output_format(path)
     with replacing(path) as partial:

@@ -88,8 +88,9 @@ def apply(
 ) -> int:
     """Write ``data`` with the selected features only; the number of rows.
 
-    A table has them by name, without names as ``x<id>``; sparse rows keep their ids or, with ``renumber``, get
-    ascending numbers in order of id. The process takes no more than ``memory`` bytes, "2GB" or the like.
+    A table has them by name, without names as ``x<id>``; sparse rows keep their ids or, with
+    ``renumber``, get ascending numbers in order of id. The process takes no more than ``memory``
+    bytes, "2GB" or the like.
     """
     path = Path(output)
     output_format(path)
@@ -163,9 +164,9 @@ def names_of(
 class CompleteRows:
     """The rows of a run, and the squared lengths that they have with all features, where predictions depend on them.
 
-    Lengths are asked for one block of ``blocks`` after the other. ``unknown`` is called before the first with the
-    reason why the lengths are not known, if so. Whether rows are complete shows in the first that has a feature which
-    was not selected.
+    Lengths are asked for one block of ``blocks`` after the other. ``unknown`` is called before the
+    first with the reason why the lengths are not known, if so. Whether rows are complete shows in
+    the first that has a feature which was not selected.
     """
 
     def __init__(self, run: Trained, unknown: Callable[[str], None] = lambda reason: None) -> None:
@@ -209,7 +210,8 @@ class CompleteRows:
 def look_for_others(blocks: Iterator[RowBlock], run: Trained) -> tuple[list[RowBlock], bool]:
     """Return the first blocks, and whether they have features that were not selected, as complete rows have.
 
-    A block of a pipe may be a single row, so blocks are taken until one shows it, or until they are many.
+    A block of a pipe may be a single row, so blocks are taken until one shows it, or until they are
+    many.
     """
     selected, kept = run.learner.results.selection().indices, run.rows.source.facts.kept
     width = run.learner.features.width
@@ -298,8 +300,8 @@ def measure(
 ) -> Quality | Fit | None:
     """Return the quality of all predictions, after they were taken; None for rows without labels.
 
-    Without ``classes`` numbers are predicted. Of a row its label and its score stay in memory; of more than two
-    classes, its probabilities; of numbers nothing.
+    Without ``classes`` numbers are predicted. Of a row its label and its score stay in memory; of
+    more than two classes, its probabilities; of numbers nothing.
     """
     if classes is None:
         return fit_of(predicted)

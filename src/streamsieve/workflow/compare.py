@@ -103,32 +103,34 @@ def compare(
 ) -> Comparison:
     """Compare methods by the accuracy of models on the features that they select, by time and by memory.
 
-    Without ``test`` every data set is cut into folds; features are selected from all but one of them, and a model that
-    learns from the same rows is measured on that one.
+    Without ``test`` every data set is cut into folds; features are selected from all but one of
+    them, and a model that learns from the same rows is measured on that one.
 
     Parameters
     ----------
     data : path, source, table or pair (X, y); a list or a dict of these
-        One data set, a list of several or several by name. Unlike in ``select``, a list of files is not one set; a
-        folder or a pattern is, and so is a list as a value of a dict.
+        One data set, a list of several or several by name. Unlike in ``select``, a list of files is
+        not one set; a folder or a pattern is, and so is a list as a value of a dict.
     methods : str or iterable of str
-        Names that ``streamsieve methods`` lists, and rivals of scikit-learn: chi2, f-test, mutual-information, l1-svm,
-        lasso, rfe, trees.
+        Names that ``streamsieve methods`` lists, and rivals of scikit-learn: chi2, f-test,
+        mutual-information, l1-svm, lasso, rfe, trees.
     ks : int, "auto" or iterable of these
-        How many features to select; "auto" lets methods choose that can. Methods without such a parameter choose.
+        How many features to select; "auto" lets methods choose that can. Methods without such a
+        parameter choose.
     test : as ``data``, optional
         Rows to test on, for every data set, in place of folds.
     seeds : int or iterable of int
-        How many seeds, 0, 1, ..., or which. A seed decides the folds and all that methods draw. Where there are rows to
-        test on, a seed other than 0 shuffles the rows to learn from: methods that take them one by one depend on that.
+        How many seeds, 0, 1, ..., or which. A seed decides the folds and all that methods draw.
+        Where there are rows to test on, a seed other than 0 shuffles the rows to learn from:
+        methods that take them one by one depend on that.
     models : str or iterable of str
-        What is fitted on the selected features: linear, logistic, knn, tree, forest. Methods that predict by themselves
-        have a line for that, too, with the model "own".
+        What is fitted on the selected features: linear, logistic, knn, tree, forest. Methods that
+        predict by themselves have a line for that, too, with the model "own".
     folds : int
         Of the cross-validation; those of classes have them in the same fractions.
     output : path, optional
-        A folder for the cells that are finished and the table. The same comparison with the same folder does only what
-        is missing; one that asks for more does what is new.
+        A folder for the cells that are finished and the table. The same comparison with the same
+        folder does only what is missing; one that asks for more does what is new.
     jobs : int, optional
         How many processes work at the same time; as many as there are cores, if nothing is said.
     params : dict of dict, optional

@@ -43,9 +43,9 @@ def convert(
 ) -> int:
     """Write ``data`` in the format that the suffix of ``output`` names; the number of rows.
 
-    A table stays one where the format allows it. Other options are those of ``open_source``. Rows of an unknown width
-    may be read once before, to find it: ids then take half the room, and a table needs it. The process takes no more
-    than ``memory`` bytes, "2GB" or the like.
+    A table stays one where the format allows it. Other options are those of ``open_source``. Rows
+    of an unknown width may be read once before, to find it: ids then take half the room, and a
+    table needs it. The process takes no more than ``memory`` bytes, "2GB" or the like.
     """
     path = Path(output)
     output_format(path)
@@ -101,10 +101,10 @@ def convert_to_columns(
 ) -> int:
     """Write ``data`` to a Parquet or Arrow file column by column; the number of features.
 
-    Other options are those of ``open_source``. The process takes no more than ``memory`` bytes, "2GB" or the like; if
-    it is not given, half of what is available.
-    Rows that do not fit are transposed through a folder beside the output. What was interrupted goes on there when
-    asked for again.
+    Other options are those of ``open_source``. The process takes no more than ``memory`` bytes,
+    "2GB" or the like; if it is not given, half of what is available. Rows that do not fit are
+    transposed through a folder beside the output. What was interrupted goes on there when asked for
+    again.
     """
     path = Path(output)
     refuse_other_than_columns(path)

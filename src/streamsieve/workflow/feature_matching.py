@@ -148,8 +148,9 @@ class Features:
 def open_like_training(data: Any, features: Features, options: ReadOptions) -> Like:
     """Data like that of a training; a target is for tables alone.
 
-    Columns of a table, and other features that have names, are found by name, in any order; those that were selected
-    are enough, and others are ignored. What the training omitted is known by its ids, whatever the data calls it.
+    Columns of a table, and other features that have names, are found by name, in any order; those
+    that were selected are enough, and others are ignored. What the training omitted is known by its
+    ids, whatever the data calls it.
     """
     rows = under_ids_of_training(data, features, replace(options, names=None, drop=(), only=None))
     return (

@@ -1,10 +1,11 @@
 """How long complete rows are, beside a file that has the selected features alone.
 
-A model that divides rows by their length (``normalize="auto"``, ``"l2"``) predicts a reduced row as the complete one
-only if it knows the length of that. The lengths are no feature, and other programs read the file; so they are in a file
-of their own, ``.NAME.lengths`` beside NAME: a line of JSON, filled with blanks to 1,024 bytes, and a float64 per row,
-the square of its length as the model scales it. The line names the model and says how the reduced file begins, so that
-neither a changed file nor another model is taken for the one that is meant.
+A model that divides rows by their length (``normalize="auto"``, ``"l2"``) predicts a reduced row as
+the complete one only if it knows the length of that. The lengths are no feature, and other programs
+read the file; so they are in a file of their own, ``.NAME.lengths`` beside NAME: a line of JSON,
+filled with blanks to 1,024 bytes, and a float64 per row, the square of its length as the model
+scales it. The line names the model and says how the reduced file begins, so that neither a changed
+file nor another model is taken for the one that is meant.
 """
 
 from __future__ import annotations

@@ -87,33 +87,37 @@ def select(
     n_features_to_select : int or float, optional
         The budget; the method's own default if it is not given.
     test : path, list of paths, source, pair (X, y) or float, optional
-        Rows to measure the accuracy, the balanced accuracy and the AUC on afterwards; for numbers, R2. A fraction, such
-        as 0.2, holds out so many rows, drawn by ``seed``, which are not learned.
+        Rows to measure the accuracy, the balanced accuracy and the AUC on afterwards; for numbers,
+        R2. A fraction, such as 0.2, holds out so many rows, drawn by ``seed``, which are not
+        learned.
     classes, target, zero_based, names, drop, only, strings, missing, weight
-        As in ``fit_source`` and ``open_source``. Without ``classes`` they are found in data that can be read again.
+        As in ``fit_source`` and ``open_source``. Without ``classes`` they are found in data that
+        can be read again.
     groups : path, sequence or dict, optional
-        The groups of the features, integers or names, for methods that know groups: one for each feature in order, or
-        by the name or index of a feature. A text file has one group per line, or lines of a feature (its name, or its
-        id as the data writes it), a tab and its group.
+        The groups of the features, integers or names, for methods that know groups: one for each
+        feature in order, or by the name or index of a feature. A text file has one group per line,
+        or lines of a feature (its name, or its id as the data writes it), a tab and its group.
     seed : int, optional
         ``random_state`` for methods that draw.
     resamples : int, optional
-        Select again from so many subsamples of half the rows, 2 or more, which are held in memory: how often each
-        feature comes out is its ``frequency``.
+        Select again from so many subsamples of half the rows, 2 or more, which are held in memory:
+        how often each feature comes out is its ``frequency``.
     output : path, optional
         A new or empty folder for the model, the selection and the record.
     checkpoint_every : int, optional
-        Keep what was learned in ``output`` every so many rows, or features for methods that take columns, for
-        ``resume``.
+        Keep what was learned in ``output`` every so many rows, or features for methods that take
+        columns, for ``resume``.
     engine : {"local", "ray"}, optional
-        What runs the workers, where a method is to be trained in parts: threads and processes of this machine, or Ray.
+        What runs the workers, where a method is to be trained in parts: threads and processes of
+        this machine, or Ray.
     workers : int, optional
         How many there are; as many as this machine has cores, if nothing is said.
     address : str, optional
-        Of a Ray cluster. Without it one that runs on this machine is used, else one is started for the run.
+        Of a Ray cluster. Without it one that runs on this machine is used, else one is started for
+        the run.
     memory : int or str, optional
-        The most bytes that this process may take, such as "2GB". What cannot keep to it is refused, before the work
-        begins where that can be known.
+        The most bytes that this process may take, such as "2GB". What cannot keep to it is refused,
+        before the work begins where that can be known.
     watch : callable, optional
         Called with how far the run is, after every block.
     progress : bool
@@ -180,8 +184,8 @@ def resume(
 ) -> RunRecord:
     """Go on with a run from its last checkpoint, or from the start; a finished one gives its record again.
 
-    The ``address`` of a Ray cluster must be named once more, or another one: the folder may come from a stranger, and
-    who runs a cluster can run code here.
+    The ``address`` of a Ray cluster must be named once more, or another one: the folder may come
+    from a stranger, and who runs a cluster can run code here.
     """
     folder = RunDirectory(run_dir)
     request = at_address(folder.request(), run_dir, address)

@@ -66,7 +66,8 @@ def test_two_rows_are_learned_as_computed_by_hand() -> None:
     selector = ss.SOFS(1, normalize=False, class_weight=None).partial_fit(
         X[:1], y[:1], classes=[0, 1]
     )
-    # A = 5, N = 1, nothing is kept: q = q_K = 5, gamma 1.5, the intercept's input 0.3 sqrt(5), D = 0.45 + 1.5
+    # A = 5, N = 1, nothing is kept: q = q_K = 5, gamma 1.5, the intercept's input 0.3 sqrt(5), D =
+    # 0.45 + 1.5
     mu, precision = 2 / (1.95 + 4), 1 + 4 / 1.5
     ids, weights, scores = selector.learner.kept_in(selector.learner.memory.state)
     assert ids.tolist() == [1]
@@ -78,7 +79,8 @@ def test_two_rows_are_learned_as_computed_by_hand() -> None:
     )
 
     selector.partial_fit(X[1:], y[1:])
-    # A = 7, N = 2, A_K = 0 as feature 1 is not in the row: q = q_K = 3.5, gamma 1.05; m is minus the intercept's part
+    # A = 7, N = 2, A_K = 0 as feature 1 is not in the row: q = q_K = 3.5, gamma 1.05; m is minus
+    # the intercept's part
     c = 0.3 * sqrt(3.5)
     m, D = -bias * c, c**2 / bias_precision + 1.05
     bias -= (1 - m) * c / bias_precision / D

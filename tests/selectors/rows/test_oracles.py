@@ -25,7 +25,8 @@ Row = tuple[dict[int, float], int]
 
 N_FEATURES = 12
 
-# On a grid of quarters and powers of two every key is exact, so ties are real ties and selections must be equal.
+# On a grid of quarters and powers of two every key is exact, so ties are real ties and selections
+# must be equal.
 VALUES = st.integers(-8, 8).filter(bool).map(lambda quarters: quarters / 4)
 ROW_VALUES = st.dictionaries(st.integers(0, N_FEATURES - 1), VALUES, max_size=8)
 BUDGET = st.integers(1, 8)

@@ -1,7 +1,7 @@
 """Columns of many values made discrete: bins of equal frequency, or those that describe the classes most briefly.
 
-Both work on the levels of a column as ``code_columns`` finds them, not on its rows: what they need is how many rows, of
-which class, have each value.
+Both work on the levels of a column as ``code_columns`` finds them, not on its rows: what they need
+is how many rows, of which class, have each value.
 """
 
 from __future__ import annotations

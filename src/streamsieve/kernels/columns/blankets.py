@@ -127,8 +127,9 @@ def grow_blanket(columns: Columns, tests: Tests, weights: F64) -> tuple[I64, F64
 
     Back     the columns that joined, in order; their associations then; and all as variables, the target first.
 
-    What the blanket leaves of every column's variance, ``spread``, and of its covariance with the target, ``shared``,
-    is kept up to date: a column that joins costs one product with the part of it that is new.
+    What the blanket leaves of every column's variance, ``spread``, and of its covariance with the
+    target, ``shared``, is kept up to date: a column that joins costs one product with the part of
+    it that is new.
     """
     n_columns = columns.norms.size - 1
     n_rows = weights.size
@@ -212,8 +213,9 @@ def grow_blanket(columns: Columns, tests: Tests, weights: F64) -> tuple[I64, F64
 def sweep(matrix: F64, pivot: int, sign: float) -> None:
     """Condition all variables of a covariance matrix on one, in place (``sign`` 1), or take that back (-1).
 
-    Between variables that are not conditioned on it then holds what is left of their covariances; with those that are,
-    the coefficients of the regression on them; among the latter, less their inverse.
+    Between variables that are not conditioned on it then holds what is left of their covariances;
+    with those that are, the coefficients of the regression on them; among the latter, less their
+    inverse.
     """
     scale = matrix[pivot, pivot]
     row = matrix[pivot].copy()
@@ -270,8 +272,8 @@ def weakest_association(
 ) -> tuple[float, int]:
     """The least association of a slot and the centre given sets of a pool, and the size of the set that gives it.
 
-    Sets are ``given``'s first ``fixed`` and up to ``most`` in all, one at least; smaller ones come first. At the first
-    that separates the two, association 0, it ends, and ``given`` holds the set.
+    Sets are ``given``'s first ``fixed`` and up to ``most`` in all, one at least; smaller ones come
+    first. At the first that separates the two, association 0, it ends, and ``given`` holds the set.
     """
     least = np.inf
     size, chosen = 1 - fixed, np.arange(most + 1)
@@ -294,8 +296,9 @@ def parents_and_children(
 ) -> tuple[I64, F64, I64, I64]:
     """The candidate parents and children of a column by max-min, with sets of ``most`` at most to condition on.
 
-    Next joins the column whose least association with the centre, given sets of those that joined, is largest, while
-    there is one with any. Then, in order, every one that some set of the others separates from the centre goes.
+    Next joins the column whose least association with the centre, given sets of those that joined,
+    is largest, while there is one with any. Then, in order, every one that some set of the others
+    separates from the centre goes.
 
     Back     the columns found; the least association of every column; the set that separates each of the others from
              the centre, and its size.

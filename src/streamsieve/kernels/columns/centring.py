@@ -1,7 +1,8 @@
 """Columns far from 0, or of numbers far from 1, brought to where sums of squares lose nothing.
 
-A correlation does not change with the shift and the unit of a column, but what can be computed of it does: of seconds
-since 1970, over an hour, squares leave six digits of sixteen, and those of 1e200 overflow.
+A correlation does not change with the shift and the unit of a column, but what can be computed of
+it does: of seconds since 1970, over an hour, squares leave six digits of sixteen, and those of
+1e200 overflow.
 """
 
 from __future__ import annotations
@@ -28,9 +29,10 @@ def find_far(
 ) -> None:
     """Which columns from ``start`` to ``stop`` a shift or another unit would help; what they get is ``centre_columns``.
 
-    A column with a value in every row, all within a factor of two of the first, is shifted by the first: such a
-    difference is exact (Sterbenz 1974), so that a column is 0 throughout if it is constant, and only then. Any other
-    varies by more than its size divided by the number of rows. Units are powers of two, and so are exact, too.
+    A column with a value in every row, all within a factor of two of the first, is shifted by the
+    first: such a difference is exact (Sterbenz 1974), so that a column is 0 throughout if it is
+    constant, and only then. Any other varies by more than its size divided by the number of rows.
+    Units are powers of two, and so are exact, too.
 
     Given    any_large: whether there may be values beyond LARGEST; if not, the first value of most columns is enough.
     """
@@ -84,7 +86,8 @@ def find_coarse(
     """Which columns are of 32-bit numbers so far from 0 that these differ by a few steps alone, or not at all.
 
     Given    the numbers as float64; ``varies`` gets whether a coarse column has more than one value. Of those that do
-             not vary, numbers that are not beyond all integers that a float32 can hold are constants as any other.
+             not vary, numbers that are not beyond all integers that a float32 can hold are
+             constants as any other.
     """
     for column in range(start, stop):
         coarse[column] = varies[column] = False

@@ -22,8 +22,8 @@ def code_columns(
 ) -> None:
     """``codes`` = for every non-zero which of its column's values it is, 1, 2, ... in ascending order; 0 is the zero.
 
-    A missing value has code MISSING. ``n_levels`` gets the number of different values of each column that is wanted, 0
-    among them whether it occurs or not.
+    A missing value has code MISSING. ``n_levels`` gets the number of different values of each
+    column that is wanted, 0 among them whether it occurs or not.
     """
     few = np.empty(FEW_LEVELS)
     for column in range(start, stop):

@@ -1,7 +1,7 @@
 """How much columns say about each other: correlation, and symmetrical uncertainty from counts.
 
-Columns are sparse, ``indptr, indices, values`` as in a ColumnBlock; what a column costs is its non-zeros. Rows have
-weights that sum to their number.
+Columns are sparse, ``indptr, indices, values`` as in a ColumnBlock; what a column costs is its
+non-zeros. Rows have weights that sum to their number.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ def correlate_with_target(
     """``relevance`` = correlation of columns from ``start`` to ``stop`` with the target; 0 for constant columns.
 
     Given    values: as ``centre_columns`` gives them, here and wherever columns are multiplied; target: centred, of
-             length 1, times the weights. ``norms`` gets the lengths of the centred columns, 0 for constant ones.
+             length 1, times the weights. ``norms`` gets the lengths of the centred columns, 0 for
+             constant ones.
     """
     n_rows = weights.size
     for column in range(start, stop):

@@ -1,8 +1,9 @@
 """Grafting (Perkins, Theiler 2003): which column may come in, and the L1 problem over the columns that are held.
 
-The held columns are standardised. For rows of curvature h, their products are those of a quadratic model of the loss,
-in which the intercept is at its best: H = (Z - m)'diag(h)(Z - m) / n, with m the means of columns under the weights h.
-For the squared loss h = 1 and m = 0, and H are the correlations.
+The held columns are standardised. For rows of curvature h, their products are those of a quadratic
+model of the loss, in which the intercept is at its best: H = (Z - m)'diag(h)(Z - m) / n, with m the
+means of columns under the weights h. For the squared loss h = 1 and m = 0, and H are the
+correlations.
 """
 
 from __future__ import annotations

@@ -131,9 +131,9 @@ def select_in_groups(
     """Compare columns with the kept ones, one by one, closing groups on the way; how many were dealt with.
 
     Problem  a column joins the kept ones, U, if it raises their score, the scatter between classes of all of U for that
-             within them, by more than ``epsilon``; or if its own score is not the mean of theirs by Student's t. Copies
-             never join.
-             When the next group begins, regressions decide which of all kept ones stay.
+             within them, by more than ``epsilon``; or if its own score is not the mean of theirs by
+             Student's t. Copies never join. When the next group begins, regressions decide which of
+             all kept ones stay.
     Back     ``state``, changed in place. It stops early when there is no free slot.
     """
     counts, order = state.counts, state.order
@@ -252,7 +252,8 @@ def regress(state: GroupState, r: int, penalty: float) -> None:
     """The Lasso of a class on the kept columns, by coordinate descent from the weights of before.
 
     Problem  min over w  |c - X w|^2 / 2 + penalty |w|_1,  c and the columns of X centred and of length 1. ``left`` is
-             X'(c - X w), kept up to date by the correlations of columns: a weight that changes costs one of them each.
+             X'(c - X w), kept up to date by the correlations of columns: a weight that changes
+             costs one of them each.
     """
     kept, order = state.counts[KEPT], state.order
     left = np.empty(kept)

@@ -1,8 +1,9 @@
 """Tests of conditional independence: by partial correlation with Fisher's Z, by counts with G2 or chi squared.
 
-Variables are slots of a state with ``correlations``, slots x slots, ``codes``, slots x rows, and ``n_levels``, per slot
-and 0 for a variable that is not discrete. A test of discrete variables alone is by counts, any other by correlation.
-The outcome is a statistic and its degrees of freedom, or NaN and the reason why there is none.
+Variables are slots of a state with ``correlations``, slots x slots, ``codes``, slots x rows, and
+``n_levels``, per slot and 0 for a variable that is not discrete. A test of discrete variables alone
+is by counts, any other by correlation. The outcome is a statistic and its degrees of freedom, or
+NaN and the reason why there is none.
 """
 
 from __future__ import annotations
@@ -124,8 +125,8 @@ def count_statistic(
 ) -> tuple[float, int]:
     """G2 or chi squared of two coded variables within strata, and its degrees of freedom.
 
-    Those are counted where there are rows: a value that does not occur with some of the others has none. A test that
-    ``table`` has no room for is not taken.
+    Those are counted where there are rows: a value that does not occur with some of the others has
+    none. A test that ``table`` has no room for is not taken.
     """
     block = n_one * n_other
     too_thin = tests.rows_each * (n_one - 1) * (n_other - 1) * n_strata > tests.n_rows
@@ -266,7 +267,8 @@ def log_tail(value: float, freedom: int) -> float:
 def next_set(chosen: I64, size: int, n: int) -> int:
     """Write the next set of ``n`` numbers over the last, which had ``size`` of them; return how many it has.
 
-    Sets of one size come in lexicographic order, and after the last of them the first of the next size.
+    Sets of one size come in lexicographic order, and after the last of them the first of the next
+    size.
     """
     i = size - 1
     while i >= 0 and chosen[i] == n - size + i:

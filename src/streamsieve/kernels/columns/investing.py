@@ -43,13 +43,13 @@ def invest_in_columns(
 
     Problem  the i-th feature, the constant being the first, is tested at alpha_i = wealth / (2 i):
                  p = exp((sse_new - sse) / (2 sse / n));  if p < alpha_i it is kept and earns ``payout``
-             and alpha_i is spent in any case. sse is that of the least-squares fit with the constant and the kept
-             features, sse_new with this one more.
+             and alpha_i is spent in any case. sse is that of the least-squares fit with the
+             constant and the kept features, sse_new with this one more.
     Given    values: as ``centre_columns`` gives them.
     Back     ``state``, changed in place. It stops early when there is no free slot.
 
-    With an orthonormal basis of the kept columns, what is new in a column x needs x'Q and x'r alone: O(non-zeros x
-    kept); only one that is kept costs O(rows x kept).
+    With an orthonormal basis of the kept columns, what is new in a column x needs x'Q and x'r
+    alone: O(non-zeros x kept); only one that is kept costs O(rows x kept).
     """
     counts, basis, residual = state.counts, state.basis, state.residual
     n_rows = residual.size

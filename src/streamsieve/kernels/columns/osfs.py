@@ -104,7 +104,8 @@ def is_separated(state: IndependenceState, tests: Tests, one: int, always: int, 
 def copy_of(state: IndependenceState, free: int, new: NewColumns, column: int, weights: F64) -> int:
     """The first kept feature that a column is a copy of; ``NO_COPY`` if there is none. A free slot is written to.
 
-    Copies correlate equally with the target to the last bit, so that few columns are looked at any closer.
+    Copies correlate equally with the target to the last bit, so that few columns are looked at any
+    closer.
     """
     mine, is_written = 0.0, False
     for at in range(1, state.counts[KEPT] + 1):
@@ -142,10 +143,10 @@ def update_blanket(
 ) -> int:
     """Compare relevant columns with the kept ones, one by one; how many of ``candidates`` were dealt with.
 
-    A newcomer joins, unless it is a copy of a kept column and ``drops_copies``. Then every kept column, in order of
-    arrival and the newcomer last, goes if some of the others make it independent of the target. ``fast`` asks the
-    newcomer first, and drops it at once; the others are then asked with sets alone that the newcomer is in. Stops early
-    when there is no free slot.
+    A newcomer joins, unless it is a copy of a kept column and ``drops_copies``. Then every kept
+    column, in order of arrival and the newcomer last, goes if some of the others make it
+    independent of the target. ``fast`` asks the newcomer first, and drops it at once; the others
+    are then asked with sets alone that the newcomer is in. Stops early when there is no free slot.
     """
     counts, order = state.counts, state.order
     indptr, indices, values, norms = new.indptr, new.indices, new.values, new.norms

@@ -1,8 +1,9 @@
 """A pool of columns for a sparse linear model: which newcomers are worth a fit, and the fit.
 
-The columns in the pool are standardised, and all that a fit needs of them is their correlations. What each is worth
-is a posterior by coordinate updates: a weight is 0 or normal, and how likely, how large and how noisy is learned on the
-way (a spike and slab; Carbonetto, Stephens 2012, fit such models so). No step length, no penalty to choose.
+The columns in the pool are standardised, and all that a fit needs of them is their correlations.
+What each is worth is a posterior by coordinate updates: a weight is 0 or normal, and how likely,
+how large and how noisy is learned on the way (a spike and slab; Carbonetto, Stephens 2012, fit such
+models so). No step length, no penalty to choose.
 """
 
 from __future__ import annotations

@@ -103,14 +103,16 @@ def compare_with_kept(
     Problem  newcomer F, kept Y in order of arrival, dep(.) the relevance for the target:
                  if dep(Y) > dep(F) and dep(F, Y) >= dep(F):       F is redundant, and compared no further
                  else if dep(F) > dep(Y) and dep(F, Y) >= dep(Y):  Y goes
-             What is left of F is kept; beyond ``budget`` the least relevant goes, of equals the last to arrive. A
-             member of a group is compared with the kept ones of its own group alone.
+             What is left of F is kept; beyond ``budget`` the least relevant goes, of equals the
+             last to arrive. A member of a group is compared with the kept ones of its own group
+             alone.
     Given    new: with a measure for each column; a pair is measured by uncertainty if both columns are, otherwise by
              correlation, and where values are missing over the rows that have both.
     Back     ``state``, changed in place. It stops early when there is no free slot for the next one.
 
-    A newcomer no more relevant than the last of a full selection is cut whatever it depends on, unless it removes a
-    kept one: it is compared only with those that it could remove, if any, and with all if it does.
+    A newcomer no more relevant than the last of a full selection is cut whatever it depends on,
+    unless it removes a kept one: it is compared only with those that it could remove, if any, and
+    with all if it does.
     """
     counts, order = state.counts, state.order
     indptr, indices, values, codes, n_levels = (

@@ -1,8 +1,9 @@
 """A limited number of columns, held standardised: their products with vectors and with one another.
 
-A column of mean 0 and variance 1 is z = values - shift. One with a value in most rows is held in full, a value for
-each row, and its shift is 0; of any other only the non-zeros are held, and its mean, which is then at most its standard
-deviation, is the shift. So nothing cancels, however far the mean of a column is from 0.
+A column of mean 0 and variance 1 is z = values - shift. One with a value in most rows is held in
+full, a value for each row, and its shift is 0; of any other only the non-zeros are held, and its
+mean, which is then at most its standard deviation, is the shift. So nothing cancels, however far
+the mean of a column is from 0.
 """
 
 from __future__ import annotations

@@ -1,11 +1,13 @@
 """Online substitution, one column at a time (Yang, Fujimaki, Kusumura, Liu 2016, algorithms 1 and 3).
 
-With scores u = level + Z w and their slopes g = dL/du, the weights of kept columns take a step of gradient descent, a
-newcomer gets the weight that one step from 0 gives it, and of one column too many that of the smallest |w| is dropped.
+With scores u = level + Z w and their slopes g = dL/du, the weights of kept columns take a step of
+gradient descent, a newcomer gets the weight that one step from 0 gives it, and of one column too
+many that of the smallest |w| is dropped.
 
-Of several workers (algorithm 3) all columns together give u, the sum of level + Z w over the workers. A worker knows u
-as the centre had it some time ago, and steps its own weights by the slopes there. What it pushes to the centre is by
-how much its own part of u, its level + Z w, has changed.
+Of several workers (algorithm 3) all columns together give u, the sum of level + Z w over the
+workers. A worker knows u as the centre had it some time ago, and steps its own weights by the
+slopes there. What it pushes to the centre is by how much its own part of u, its level + Z w, has
+changed.
 """
 
 from __future__ import annotations
@@ -63,8 +65,8 @@ def substitute_columns(
     """Offer columns from ``start`` on, one by one (algorithm 1); how many were dealt with.
 
     Given    others, alike: u = others + alike (level + Z w). There are no others in algorithm 1: 0, and alike is 1. In
-             algorithm 3 others are as they were last read; alike is how many workers are taken to do meanwhile what
-             this one does.
+             algorithm 3 others are as they were last read; alike is how many workers are taken to
+             do meanwhile what this one does.
     Back     slots, weights, level, changed in place. It stops early where no slot is free for a newcomer, or there is
              no room for its values; -1 where the weights have diverged.
     """
@@ -107,10 +109,11 @@ def substitute_apart(
     """Offer columns to one worker, from ``start`` on, one by one; how many were dealt with.
 
     Given    workers: how many there are; a column is stepped by its own worker alone, the level by all of them.
-             scores: u as the worker has read it. Between two columns it changes by what the worker itself does.
+             scores: u as the worker has read it. Between two columns it changes by what the worker
+             itself does.
     Back     slots, weights, level and scores, changed in place; change: what was added to scores, added to it. It stops
-             early where no slot is free for a newcomer, or there is no room for its values; -1 where the weights have
-             diverged.
+             early where no slot is free for a newcomer, or there is no room for its values; -1
+             where the weights have diverged.
     """
     n_rows = y.size
     line, gradient = np.empty(n_rows), np.empty(slots.ids.size)
@@ -258,8 +261,8 @@ def take_step(
 ) -> None:
     """Step the weights of kept columns, and of the constant, against the gradient.
 
-    The constant is stepped by all workers, so each steps it by so many times less: with the delay between them, full
-    steps would be too long together.
+    The constant is stepped by all workers, so each steps it by so many times less: with the delay
+    between them, full steps would be too long together.
     """
     level[0] -= step / workers * line.mean()
     for slot in range(slots.ends[USED]):

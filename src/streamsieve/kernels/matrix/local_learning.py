@@ -23,8 +23,8 @@ def weigh_neighbours(
 ) -> None:
     """A[n, i] = P(i is the nearest miss of n) - P(i is its nearest hit), for rows ``first`` to ``last``.
 
-    Equations 2.4 and 2.5. A row that is alone in its class has no hit and so no margin: its A is 0. ``forth`` and
-    ``back`` are as ``expect_margins`` takes them; ``distances`` holds pairs n < i.
+    Equations 2.4 and 2.5. A row that is alone in its class has no hit and so no margin: its A is 0.
+    ``forth`` and ``back`` are as ``expect_margins`` takes them; ``distances`` holds pairs n < i.
     """
     n_rows = codes.size
     line = np.empty(n_rows)

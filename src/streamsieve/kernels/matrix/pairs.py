@@ -1,8 +1,8 @@
 """Rows against rows: columns as lines of scaled numbers, and the distances between all rows.
 
-Data comes in blocks, a line per feature and a column per row, float32. Lines are padded with zeros to a multiple of
-``LANE`` rows, so that every loop over rows is whole vector registers. Matrices of pairs of rows are used above the
-diagonal alone: a pair's work is done once.
+Data comes in blocks, a line per feature and a column per row, float32. Lines are padded with zeros
+to a multiple of ``LANE`` rows, so that every loop over rows is whole vector registers. Matrices of
+pairs of rows are used above the diagonal alone: a pair's work is done once.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def measure_block(
 ) -> tuple[int, int]:
     """What brings every line to its scale, (x - shift) * factor; the factor of a constant line is 0.
 
-    Without a scale lines begin at 0 too, so that float32 holds their differences: nothing else is ever looked at.
+    Without a scale lines begin at 0 too, so that float32 holds their differences: nothing else is
+    ever looked at.
 
     Back     the first line with a number that cannot be used, or -1; how many numbers are not 0.
     """

@@ -28,7 +28,8 @@ def mark_nearest(
     """A[n, i] of ReliefF (section 3), for rows ``first`` to before ``last``.
 
     Problem  of the ``wanted`` nearest hits of n each counts -1 / hits, of the nearest misses of every other class c
-             each p(c) / (1 - p(own class)) / misses of c; of equal distances the first row is the nearer.
+             each p(c) / (1 - p(own class)) / misses of c; of equal distances the first row is the
+             nearer.
     Given    fractions: p, of rows by class. ``forth[n, i]`` = A[n, i] and ``back[i, n]`` = A[n, i], above the diagonal.
     """
     n_rows = codes.size

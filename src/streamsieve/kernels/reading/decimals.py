@@ -74,8 +74,9 @@ def quick_number(address: int) -> tuple[int, float]:
 def scan_decimal(text: U8, start: int) -> tuple[int, int, int, bool, bool]:
     """Read ``[+-]digits[.digits][e[+-]digits]`` at ``start``; a byte that is not part of a number must follow.
 
-    Back: the position after it (``start`` where there is no number), its leading ``MOST_DIGITS`` digits
-    as an integer, the power of ten that scales it, whether it is negative, whether digits were dropped.
+    Back: the position after it (``start`` where there is no number), its leading ``MOST_DIGITS``
+    digits as an integer, the power of ten that scales it, whether it is negative, whether digits
+    were dropped.
     """
     at = start
     negative = text[at] == MINUS
@@ -175,7 +176,8 @@ def write_integer(number: int, out: U8, at: int) -> int:
 def write_float32(value: float, out: U8, at: int) -> int:
     """Write the shortest decimal that reads back as the same float32; the position after it.
 
-    Plain notation from 1e-4 to 1e9, otherwise an integer and an exponent. At most ``LONGEST_FLOAT32`` bytes.
+    Plain notation from 1e-4 to 1e9, otherwise an integer and an exponent. At most
+    ``LONGEST_FLOAT32`` bytes.
     """
     if value < 0:
         out[at] = MINUS

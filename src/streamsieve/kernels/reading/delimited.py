@@ -22,12 +22,13 @@ def parse_table(
     """Read lines of ``columns.size`` fields each; empty lines are skipped.
 
     Given    text: complete lines, each with its newline; columns: for every field that of ``out``,
-             OMITTED or COPIED; missing: a line per word that says that there is no number, filled up
-             with zeros; copy: room for what is copied.
+             OMITTED or COPIED; missing: a line per word that says that there is no number, filled
+             up with zeros; copy: room for what is copied.
     Back     how many rows were read, -1 - row if that row has another number of fields; how many
-             fields are in ``inexact``, those that are not plain numbers or whose float32 is in doubt,
-             -1 if they do not fit; and the length of what is in ``copy``: lines of the copied fields
-             alone. An empty field is NaN. A quoted field may hold delimiters and line ends.
+             fields are in ``inexact``, those that are not plain numbers or whose float32 is in
+             doubt, -1 if they do not fit; and the length of what is in ``copy``: lines of the
+             copied fields alone. An empty field is NaN. A quoted field may hold delimiters and line
+             ends.
     """
     at = rows = doubtful = written = 0
     address = address_of(text)
@@ -130,8 +131,8 @@ def end_of_field(text: U8, at: int, delimiter: int) -> int:
 def end_of_records(text: U8, delimiter: int, first_only: bool) -> int:
     """Where the last record of a text ends, or the first: after its newline, which is not inside quotes; 0 if nowhere.
 
-    A field is quoted if it begins with a quote; two quotes within it are one. A quote elsewhere is a letter. The first
-    record may also end with a return alone.
+    A field is quoted if it begins with a quote; two quotes within it are one. A quote elsewhere is
+    a letter. The first record may also end with a return alone.
     """
     end = at = 0
     quoted, fresh = False, True  # whether inside quotes; whether a field begins here

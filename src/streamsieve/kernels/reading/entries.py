@@ -32,8 +32,9 @@ def check_rows(indptr: I64, indices: Ints, bits: U32) -> tuple[int, int, bool, b
     Returns  the lowest id and the highest (0 and -1 if there are no entries), whether rows are canonical (every id
              above the one before it in its row, no value 0), and whether all values are finite.
 
-    No loop over entries knows of rows or branches, so each runs in vector registers: ids that do not rise are counted
-    from entry to entry, and those where a row begins, which are not faults, are taken off again.
+    No loop over entries knows of rows or branches, so each runs in vector registers: ids that do
+    not rise are counted from entry to entry, and those where a row begins, which are not faults,
+    are taken off again.
     """
     lowest = highest = indices[0] if indices.size else indices.dtype.type(0)
     falls = np.int32(0)
@@ -60,7 +61,8 @@ def check_rows(indptr: I64, indices: Ints, bits: U32) -> tuple[int, int, bool, b
 def join_entries(ids: Ids, values: F64, joined_ids: Ids, joined_values: Floats, first: I64) -> int:
     """Copy the entries of a row in order of id, without those that are 0 in float32; return how many.
 
-    Values of one id are added in their order; ``first`` is, of every entry, the first of those it was made of.
+    Values of one id are added in their order; ``first`` is, of every entry, the first of those it
+    was made of.
     """
     ascending = True
     for i in range(1, ids.size):
@@ -151,8 +153,9 @@ def write_entries(
 
     Given    numbers, codes: a line per row, a column per column of the table, of its kind; a code is
              the id of a feature or NO_LEVEL. order: the columns of the table as they come, those of
-             numbers as 0, 1, ..., those of text as -1, -2, ...; number_ids: the features of numbers.
-             Ids below ``n_first`` ascend with the columns; others were given to levels that came late.
+             numbers as 0, 1, ..., those of text as -1, -2, ...; number_ids: the features of
+             numbers. Ids below ``n_first`` ascend with the columns; others were given to levels
+             that came late.
     Back     ids and values, with room for as many entries as ``count_entries`` has counted.
     """
     at = 0

@@ -58,8 +58,9 @@ def ends_token(byte: int) -> bool:
 def quick_entry(address: int) -> tuple[bool, int, int, float]:
     """Read a plain ``index:value``, the value ``[-]d.ddd`` or ``[-]ddd``, fewer than 16 digits each.
 
-    Back: whether it is not that plain, its length, index and value. The length comes from a search for the blank after
-    it, not from the digits: so the processor can begin with the next entry before it is through with this one.
+    Back: whether it is not that plain, its length, index and value. The length comes from a search
+    for the blank after it, not from the digits: so the processor can begin with the next entry
+    before it is through with this one.
     """
     length = token_length(address)
     digits, index = quick_digits(address)
@@ -96,7 +97,8 @@ def quick_entries(
 ) -> tuple[int, int, int]:
     """Read entries of a row from ``at`` on, as long as they are plain, ascending and one blank apart.
 
-    Back: where it came to, the index of the last entry, and how much of ``indices`` and ``values`` is filled now.
+    Back: where it came to, the index of the last entry, and how much of ``indices`` and ``values``
+    is filled now.
     """
     address = address_of(text)
     while at <= text.size - QUICK_SPAN:
@@ -132,9 +134,8 @@ def parse_rows(
     Given    text: bytes ending in a newline; first_index: what the file calls feature 0 (1 or 0);
              largest_index: the largest feature id the ``indices`` array can hold.
     Back     indptr, indices (0-based, in the order of the file), values (float32), labels (float64; NaN where there
-             is none);
-             inexact: pairs (offset in text, position in values, or -1 - row for a label) of numbers whose last
-             bit this kernel cannot decide; report: see the constants above.
+             is none); inexact: pairs (offset in text, position in values, or -1 - row for a label)
+             of numbers whose last bit this kernel cannot decide; report: see the constants above.
     """
     at = row = filled = line = width = n_inexact = 0
     canonical = True

@@ -122,8 +122,8 @@ def generate_scores(
 ) -> None:
     """Fill in the sums of some columns times their weights, and of noise with that standard deviation.
 
-    The noise is a column of its own, after all others. Terms are added in the order of the columns, so that a row has
-    the same sum whichever rows are made with it.
+    The noise is a column of its own, after all others. Terms are added in the order of the columns,
+    so that a row has the same sum whichever rows are made with it.
     """
     scores[:] = 0.0
     for k in range(ids.size):

@@ -1,7 +1,7 @@
 """Text eight bytes at a time, which Numba does not offer by itself.
 
-These functions take addresses, not arrays, so that no reference to an array is counted on the way. An array whose
-address is in use must stay alive; an argument of the running kernel does.
+These functions take addresses, not arrays, so that no reference to an array is counted on the way.
+An array whose address is in use must stay alive; an argument of the running kernel does.
 """
 
 from __future__ import annotations

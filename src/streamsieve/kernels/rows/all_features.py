@@ -43,7 +43,8 @@ def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float
              eta ``penalty``, at most to 0 (FOBOS with L1; OGD is penalty 0).
     Back     ``state``, changed in place.
 
-    The penalty is taken off when a feature next turns up, for all rows in between at once: O(m) per row.
+    The penalty is taken off when a feature next turns up, for all rows in between at once: O(m) per
+    row.
     """
     weight, paid = state.weight, state.paid
     n_classes = weight.shape[1]

@@ -57,8 +57,8 @@ def keep_known(
 ) -> int:
     """Copy the entries of features in a table of few, numbered by their position in it; return how many there are.
 
-    ``marks``, of a size that is a power of two, has a 1 at the lowest bits of every id in the table. Most features are
-    found to be absent by that, without a branch.
+    ``marks``, of a size that is a power of two, has a 1 at the lowest bits of every id in the
+    table. Most features are found to be absent by that, without a branch.
     """
     found = np.empty(longest_row(indptr), np.int64)
     mask = unsigned(marks.size - 1)
@@ -104,8 +104,8 @@ def keep_allowed(
 def balance(codes: I64, counts: I64, fully: bool, weights: F64) -> None:
     """Multiply ``weights`` by how rare the classes of rows are; ``counts`` per class go on.
 
-    ``fully``: by b, the rows so far over those of the row's class times the classes; otherwise by the root of b / 2,
-    where that is above 1.
+    ``fully``: by b, the rows so far over those of the row's class times the classes; otherwise by
+    the root of b / 2, where that is above 1.
     """
     total = counts.sum()
     for row in range(codes.size):
@@ -129,9 +129,9 @@ def best_rival(scores: F64, code: int) -> int:
 def set_directions(scores: F64, code: int, rule: int, directions: F64) -> float:
     """Fill in by how much each class's score should rise; the margin, by which the true class is ahead.
 
-    One score serves two classes: +1 for the second, -1 for the first. With more, the true class rises by 1 and the
-    best rival falls by 1 (SOFS eq. 10), or all that score no less than it by 1 together (eq. 11; if there is none, the
-    best rival).
+    One score serves two classes: +1 for the second, -1 for the first. With more, the true class
+    rises by 1 and the best rival falls by 1 (SOFS eq. 10), or all that score no less than it by 1
+    together (eq. 11; if there is none, the best rival).
     """
     if scores.size == 1:
         directions[0] = 1.0 if code == 1 else -1.0

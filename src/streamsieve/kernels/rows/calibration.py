@@ -7,15 +7,17 @@ import numpy as np
 from ..jit import kernel
 from ..types import F64, I64
 
-# Entries of a calibration: rows and their weight so far; the mean square of the scores; the slope and the offset of the
-# log odds; and their curvature, the weighted sum of p (1 - p) times s^2, s and 1.
+# Entries of a calibration: rows and their weight so far; the mean square of the scores; the slope
+# and the offset of the log odds; and their curvature, the weighted sum of p (1 - p) times s^2, s
+# and 1.
 ROWS, WEIGHT, SQUARE, SLOPE, OFFSET, CURVATURE, MIXED, FLATNESS = range(8)
 ENTRIES = 8
 
 PRIOR = 0.1  # rows of evidence for no change, in every step
 LONGEST_STEP = 1.0  # of the log odds of a score of usual size
-# The slope stays within these bounds, over the usual size of scores: a larger score never means a smaller probability,
-# and scores that become a thousand times larger, as those of first rows may, are not taken for certainties.
+# The slope stays within these bounds, over the usual size of scores: a larger score never means a
+# smaller probability, and scores that become a thousand times larger, as those of first rows may,
+# are not taken for certainties.
 SMALLEST_SLOPE, LARGEST_SLOPE = 0.01, 20.0
 # Squares of scores beyond these are left aside: products of them would not be numbers.
 SMALLEST_SQUARE, LARGEST_SQUARE = 1e-200, 1e200
@@ -26,16 +28,17 @@ def calibrate(scores: F64, codes: I64, weights: F64, calibration: F64) -> None:
     """Take rows into the fit, in order.
 
     Problem  with s the score of a row before it was learned, in two classes fit P(second) = 1 / (1 + exp(-(a s + b)))
-             by maximum likelihood; in more, P(c) = exp(a s_c) / sum_k exp(a s_k). Row t counts t times its weight:
-             later scores are those of a better model, nearer to the one that will predict.
+             by maximum likelihood; in more, P(c) = exp(a s_c) / sum_k exp(a s_k). Row t counts t
+             times its weight: later scores are those of a better model, nearer to the one that will
+             predict.
     Given    scores: rows x 1, or rows x C, NaN where a row has none; codes: the class of each row; weights: how much
              each counts, above 0.
     Back     ``calibration``, changed in place.
 
-    A row is one Newton step with the curvature of all rows so far, which comes as near to the maximum as the rows
-    themselves allow. Everything is relative to the size of scores so far and to the mean weight, so that the units of
-    neither matter. The target of a row is not 1 but 1 - 1 / (t + 2), after Platt, so that the slope stays finite where
-    no row is on the wrong side.
+    A row is one Newton step with the curvature of all rows so far, which comes as near to the
+    maximum as the rows themselves allow. Everything is relative to the size of scores so far and to
+    the mean weight, so that the units of neither matter. The target of a row is not 1 but 1 - 1 /
+    (t + 2), after Platt, so that the slope stays finite where no row is on the wrong side.
     """
     if scores.shape[1] == 1:
         calibrate_two(scores, codes, weights, calibration)
@@ -47,7 +50,8 @@ def calibrate(scores: F64, codes: I64, weights: F64, calibration: F64) -> None:
 def calibrate_two(scores: F64, codes: I64, weights: F64, calibration: F64) -> None:
     """Two classes: slope and offset are solved for at once.
 
-    Written by the chance of the wrong class, so that swapping the classes changes signs and nothing else.
+    Written by the chance of the wrong class, so that swapping the classes changes signs and nothing
+    else.
     """
     rows, total, square = calibration[ROWS], calibration[WEIGHT], calibration[SQUARE]
     slope, offset = calibration[SLOPE], calibration[OFFSET]

@@ -1,8 +1,9 @@
 """The steps of SOFS for many classes (Wu, Hoi, Mei, Yu 2017, section 3.6): cells, weights, precisions, keys.
 
-A row of ``cells`` has the bound of an outsider, then its classes one after the other. The functions take the arrays one
-by one: for a tuple of them Numba would count references at every call. ``shadows`` says whether outsiders have weights;
-``s`` is the number of a class among those that step.
+A row of ``cells`` has the bound of an outsider, then its classes one after the other. The functions
+take the arrays one by one: for a tuple of them Numba would count references at every call.
+``shadows`` says whether outsiders have weights; ``s`` is the number of a class among those that
+step.
 """
 
 from __future__ import annotations
@@ -271,8 +272,9 @@ def part_of_key(mu: float, excess: float, scale: float, shadows: bool) -> float:
 def key_of(weight: F64, excess: F32, row: int, scale: float, shadows: bool) -> float:
     """Signal to noise, ``sqrt(sum_c mu_c^2 / S_c)`` over the root of the scale; or confidence, ``-sum_c S_c``.
 
-    Dividing by the scale keeps keys of different ages comparable when precision decays. Four sums at a time, in an
-    order that no compiler changes: keys of equal features are equal wherever they are computed.
+    Dividing by the scale keeps keys of different ages comparable when precision decays. Four sums
+    at a time, in an order that no compiler changes: keys of equal features are equal wherever they
+    are computed.
     """
     n_classes = unsigned(weight.shape[1])
     fours = n_classes - n_classes % unsigned(4)

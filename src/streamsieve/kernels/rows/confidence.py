@@ -33,9 +33,10 @@ SCALE = array(1, low=SMALLEST_SCALE, below=2.0, start=1)
 class ConfidenceState(NamedTuple):
     """What SOFS remembers. ``cells`` has one entry per feature, everything else one per kept feature.
 
-    A cell >= 0 holds the bits of a float32: the precision above its start, ``(1/S_jj - 1) / scale``, of a feature
-    that is not kept, made by ``storable``. A cell < 0 names the slot of a kept one, ``-1 - cell``. Zero is a feature
-    never seen, so a fresh array of zeros, which costs no memory until it is touched, is the start.
+    A cell >= 0 holds the bits of a float32: the precision above its start, ``(1/S_jj - 1) /
+    scale``, of a feature that is not kept, made by ``storable``. A cell < 0 names the slot of a
+    kept one, ``-1 - cell``. Zero is a feature never seen, so a fresh array of zeros, which costs no
+    memory until it is touched, is the start.
     """
 
     cells: I32 = array("features", below=BITS_OF_INFINITY)
@@ -60,16 +61,17 @@ def confidence_update(
     Problem  per row, with S the diagonal covariance and loss = max(0, 1 - y mu.x):
                  beta = 1 / (x'Sx + gamma)
                  if loss > 0:  mu_j += loss beta y S_jj x_j,   1/S_jj += x_j^2 / gamma
-             then keep the B features of largest 1/S_jj and set the other mu_j to 0. The intercept is one more
-             feature, always kept, of value ``rows.constants``. Before each row all precisions above 1 shrink by
-             ``decay``.
+             then keep the B features of largest 1/S_jj and set the other mu_j to 0. The intercept
+             is one more feature, always kept, of value ``rows.constants``. Before each row all
+             precisions above 1 shrink by ``decay``.
     Given    ids: the id at a position, or empty where position and id are the same; gammas: the gamma of each row,
              which learns nothing if that is 0; curve: a Curve, or None.
     Back     ``state`` and ``curve``, changed in place.
 
-    Only features of the row change their precision, and beside the common decay it only grows, so only they can
-    enter and the heap of the kept ones may be lazy: O(m) per row plus O(log B) per root refreshed. All features of the
-    row step before any outsider is compared. Entering is strict: on a tie the member stays.
+    Only features of the row change their precision, and beside the common decay it only grows, so
+    only they can enter and the heap of the kept ones may be lazy: O(m) per row plus O(log B) per
+    root refreshed. All features of the row step before any outsider is compared. Entering is
+    strict: on a tie the member stays.
     """
     cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
     outside = cells.view(np.float32)

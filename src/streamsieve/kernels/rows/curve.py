@@ -1,7 +1,8 @@
 """Accuracy against the number of features, from one pass.
 
-Every slot of the kept features belongs to a bucket of ranks: the best ``grid[0]``, the next up to ``grid[1]``, and so
-on. A row's score is summed per bucket; the prefix sums are the scores with the best ``grid[g]`` features alone.
+Every slot of the kept features belongs to a bucket of ranks: the best ``grid[0]``, the next up to
+``grid[1]``, and so on. A row's score is summed per bucket; the prefix sums are the scores with the
+best ``grid[g]`` features alone.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """First-order selection: the perceptron with truncation (PET), and sparse projection (FOFS).
 
-SOFS's paper (Wu, Hoi, Mei, Yu 2017), algorithms 1 to 3 and 5; FOFS is OFS of Wang, Zhao, Hoi, Jin 2014.
+SOFS's paper (Wu, Hoi, Mei, Yu 2017), algorithms 1 to 3 and 5; FOFS is OFS of Wang, Zhao, Hoi, Jin
+2014.
 """
 
 from __future__ import annotations
@@ -64,7 +65,8 @@ class FirstOrderState(NamedTuple):
 def set_steps(scores: F64, code: int, trigger: int, size: float, scale: float, steps: F64) -> bool:
     """Fill in the steps of the weight vectors: +-``size / scale`` of those that have something to learn from a row.
 
-    The sign is + where the class of a vector is the row's; one vector serves two classes. Whether any steps.
+    The sign is + where the class of a vector is the row's; one vector serves two classes. Whether
+    any steps.
     """
     learns = False
     for c in range(scores.size):
@@ -98,14 +100,16 @@ def first_order_update(
     Problem  per row of sign y_c for class c (one against the rest):
                  W <- shrink W;  if class c triggers:  w_c += eta y_c x
                  if any did:  W <- min(1, radius / ||W||) W,  then keep the B features of largest max_c |w_cj|
-             PET is shrink 1 and radius infinite; FOFS shrink 1 - lambda eta and radius 1/sqrt(lambda).
+             PET is shrink 1 and radius infinite; FOFS shrink 1 - lambda eta and radius
+             1/sqrt(lambda).
     Given    as in ``confidence_update``; trigger: ON_MISTAKE, ON_MARGIN or ON_LOSS.
     Back     ``state`` and ``curve``, changed in place.
 
-    Outside the kept set every weight is exactly 0, so after a step only kept features and those of the row can be
-    non-zero: O(m log B). A member whose weight falls moves in the heap at once, one whose weight rises only when it
-    comes to the root and an outsider is compared with it. What multiplies all weights goes into ``scale``; the norm is
-    carried along, and summed anew now and then lest rounding errors add up.
+    Outside the kept set every weight is exactly 0, so after a step only kept features and those of
+    the row can be non-zero: O(m log B). A member whose weight falls moves in the heap at once, one
+    whose weight rises only when it comes to the root and an outsider is compared with it. What
+    multiplies all weights goes into ``scale``; the norm is carried along, and summed anew now and
+    then lest rounding errors add up.
     """
     slots, weight, counts = state.slots, state.weight, state.counts
     indptr, indices, values = rows.indptr, rows.indices, rows.values
@@ -172,7 +176,8 @@ def step(
 ) -> None:
     """Add ``steps[c]`` times the row from ``begin`` to ``end``, times ``factor``, to the weights, project, truncate.
 
-    ``reach`` is scratch of the row's length: the largest |weight| over the classes that an outsider would have.
+    ``reach`` is scratch of the row's length: the largest |weight| over the classes that an outsider
+    would have.
     """
     weight, slots, counts = state.weight, state.slots, state.counts
     heap, heap_position, key = state.heap, state.heap_position, state.key

@@ -1,11 +1,13 @@
 """The kept features of a state, in a heap whose root is the one to leave next.
 
-For keys that rise and fall, or that only grow: then the heap has lower bounds of them, which are brought up to date
-when an outsider is compared with the root. A state that uses this has, per slot: ``member`` (position of the feature),
-``member_id``, ``key``, ``heap_position`` (where the slot is in ``heap``); the slots in heap order, ``heap``; and
-``counts[KEPT]``. Of equal keys the highest id goes first, so ties never depend on the heap's shape.
+For keys that rise and fall, or that only grow: then the heap has lower bounds of them, which are
+brought up to date when an outsider is compared with the root. A state that uses this has, per slot:
+``member`` (position of the feature), ``member_id``, ``key``, ``heap_position`` (where the slot is
+in ``heap``); the slots in heap order, ``heap``; and ``counts[KEPT]``. Of equal keys the highest id
+goes first, so ties never depend on the heap's shape.
 
-The functions take the arrays one by one: for a state as a whole Numba would count references at every call.
+The functions take the arrays one by one: for a state as a whole Numba would count references at
+every call.
 """
 
 from __future__ import annotations

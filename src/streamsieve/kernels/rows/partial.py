@@ -1,6 +1,7 @@
 """Learning from rows of which only some attributes are looked at, and on features drawn at random.
 
-OFS with partial inputs (Wang, Zhao, Hoi, Jin 2014, algorithm 4), and its random baselines (sections 4.1 and 4.3).
+OFS with partial inputs (Wang, Zhao, Hoi, Jin 2014, algorithm 4), and its random baselines (sections
+4.1 and 4.3).
 """
 
 from __future__ import annotations
@@ -103,8 +104,8 @@ def partial_update(
     """Learn the rows of one block, in order, looking only at what was asked for (OFS algorithm 4), two classes.
 
     Problem  per row: choose what to see; score with it; if y score <= 1: divide every seen value by the probability
-             that it is seen, (B/d) epsilon + [w_j != 0] (1 - epsilon), step by eta, project to the ball of
-             ``radius``, keep the B largest weights.
+             that it is seen, (B/d) epsilon + [w_j != 0] (1 - epsilon), step by eta, project to the
+             ball of ``radius``, keep the B largest weights.
     Given    scaling, unit_length, intercept_size: what ``normalize`` and ``fit_intercept`` ask for, done with seen
              values only. A question that is pending is answered by the first row.
     Back     ``state``, changed in place. Values not asked for are never read.
@@ -212,8 +213,9 @@ def random_update(
 ) -> None:
     """Learn the rows of one block, in order: the perceptron on B features drawn anew after each step (OFS: RAND).
 
-    Of the features that have a weight after the step, those in a random B of all ``n_features`` stay. Whether one is in
-    it is drawn one after the other, with the chance that what was drawn before leaves: O(B + m) per step.
+    Of the features that have a weight after the step, those in a random B of all ``n_features``
+    stay. Whether one is in it is drawn one after the other, with the chance that what was drawn
+    before leaves: O(B + m) per step.
     """
     slots, weight, counts = state.slots, state.weight, state.counts
     budget, n_classes = weight.shape

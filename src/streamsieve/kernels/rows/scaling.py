@@ -1,6 +1,7 @@
 """Rows brought to a common length, and columns to a common scale, in one pass.
 
-Dense columns are centred and divided by their spread, sparse ones divided by their spread or by a typical size.
+Dense columns are centred and divided by their spread, sparse ones divided by their spread or by a
+typical size.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ def measure_rows(
     """What a kernel must know of the length of rows before it learns them.
 
     Given    unit_length: whether every row is divided by its length; share: the intercept's input, in mean lengths;
-             longest: a row whose squared length is more than that many times the mean so far is shortened to it;
-             decay: what a row leaves of the sums before it; totals: see above, which go on.
+             longest: a row whose squared length is more than that many times the mean so far is
+             shortened to it; decay: what a row leaves of the sums before it; totals: see above,
+             which go on.
     Back     the fields of ``Rows`` of these names. Empty rows count for the mean length, not for the mean square.
     """
     for row in range(indptr.size - 1):
@@ -157,11 +159,13 @@ def scale_columns(
     """The rows of a block with every column on its scale; ids ascend as before.
 
     Given    dense: the ids of the dense columns, ascending; means, deviations: of each, the mean and the sum of squared
-             deviations from it over the ``seen`` rows so far (Welford), which go on with ``learn``; table, own,
-             sizes: the sparse columns that have a size of their own (``kernels.table``); typical: that of all others.
+             deviations from it over the ``seen`` rows so far (Welford), which go on with ``learn``;
+             table, own, sizes: the sparse columns that have a size of their own
+             (``kernels.table``); typical: that of all others.
     Back     the scaled rows. A dense column has a value in every row, unless it has not varied yet or is at its mean;
-             room is needed for all of them. Whether the rows have other columns than before: if not, which is
-             the usual case, ``scaled_indices`` is not filled in, and those of before hold.
+             room is needed for all of them. Whether the rows have other columns than before: if
+             not, which is the usual case, ``scaled_indices`` is not filled in, and those of before
+             hold.
     """
     n_dense, factor = dense.size, 1.0 / typical
     x, z = np.empty(n_dense), np.empty(n_dense, np.float32)

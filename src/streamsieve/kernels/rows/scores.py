@@ -87,8 +87,8 @@ def count_errors(numbers: F64, scores: F64, weights: F64, totals: F64) -> None:
 def count_hits(separation: Separation, scores: F64, codes: I64) -> None:
     """Judge rows by their scores, a line each, less the mean scores of all rows before; NaN where a row has none.
 
-    Less the mean, a score says which class a row has rather than other rows: where one class is rare, no score may
-    reach 0, and the rare class may have the largest ones all the same.
+    Less the mean, a score says which class a row has rather than other rows: where one class is
+    rare, no score may reach 0, and the rare class may have the largest ones all the same.
     """
     hits, sums, rows = separation.hits, separation.sums, separation.rows
     centred = np.empty(sums.size)

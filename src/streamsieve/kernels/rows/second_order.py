@@ -56,10 +56,11 @@ from .storing import bounded, limited, noise_of, rounded, storable
 class SecondOrderState(NamedTuple):
     """What both rules remember.
 
-    ``cells`` has a row per feature: an upper bound of ``sum_c part_of_key``, infinite if not known; then per class the
-    precision above its start, ``(1/S - 1) / scale``, and, if outsiders have shadow weights, the weight. A first entry
-    with its sign bit set names the slot of a kept feature instead, ``-1 - bits``. All zeros is a feature never seen.
-    In fixed memory, where features that are not kept share cells, none names a slot.
+    ``cells`` has a row per feature: an upper bound of ``sum_c part_of_key``, infinite if not known;
+    then per class the precision above its start, ``(1/S - 1) / scale``, and, if outsiders have
+    shadow weights, the weight. A first entry with its sign bit set names the slot of a kept feature
+    instead, ``-1 - bits``. All zeros is a feature never seen. In fixed memory, where features that
+    are not kept share cells, none names a slot.
     """
 
     cells: F32 = array("features", "cell_width", finite=False)
@@ -70,7 +71,8 @@ class SecondOrderState(NamedTuple):
     )  # a lower bound of ``fresh``, by which the heap is ordered
     heap: I32 = SLOT_NUMBERS  # slots in heap order
     heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
-    # per slot: what it is kept by; a confidence that only grows is brought up to date when it is needed
+    # per slot: what it is kept by; a confidence that only grows is brought up to date when it is
+    # needed
     fresh: F64 = array("budget", finite=False)
     weight: F64 = array("budget", "vectors")  # mu
     excess: F32 = array("budget", "vectors", low=0)  # (1/S - 1) / scale
@@ -97,22 +99,25 @@ def second_order_update(
     """Learn the rows of one block, in order.
 
     Problem  per row, with a_c the directions of the classes (eq. 10 and 11), m = sum_c a_c mu_c.x over the kept
-             features, loss = max(0, 1 - m), beta = 1 / (sum_cj a_c^2 S_cj x_j^2 + gamma); if loss > 0:
+             features, loss = max(0, 1 - m), beta = 1 / (sum_cj a_c^2 S_cj x_j^2 + gamma); if loss >
+             0:
                  kept      mu_cj += loss beta a_c S_cj x_j
                  shadows   mu_cj += max(0, 1 - m - sum_c a_c mu_cj x_j) beta a_c S_cj x_j
                  all       1/S_cj += a_c^2 x_j^2 / gamma
-             then keep the B features of largest key. Shadow weights take no part in the score: each learns as if it
-             were the only one added to the kept ones. With them the key is signal to noise, sqrt(sum_c mu_cj^2 /
-             S_cj); without, confidence, -sum_c S_cj (section 3.6), and a newcomer starts with the step of its row.
+             then keep the B features of largest key. Shadow weights take no part in the score: each
+             learns as if it were the only one added to the kept ones. With them the key is signal
+             to noise, sqrt(sum_c mu_cj^2 / S_cj); without, confidence, -sum_c S_cj (section 3.6),
+             and a newcomer starts with the step of its row.
     Given    as in ``confidence_update``; rule: MAX_SCORE or UNIFORM; share: with shadow weights the intercept's input
              is as in ``signal_update``; table: as there, with shadow weights.
     Back     ``state``, ``table`` and ``curve``, changed in place.
 
-    Only the features of the row change their keys and only they compete; of an outsider only the classes that step,
-    those with a_c != 0, are visited: O(m (s + log B) + m_K C) per row with s of them and m_K kept features. The key of
-    an outsider is a sum over all classes, which is taken only if an upper bound of it, kept by difference, is above the
-    smallest key of the kept ones. A member whose key falls moves in the heap at once; one whose key rises stays where
-    it is, with a bound that is too low, until it comes to the root and an outsider is compared with it.
+    Only the features of the row change their keys and only they compete; of an outsider only the
+    classes that step, those with a_c != 0, are visited: O(m (s + log B) + m_K C) per row with s of
+    them and m_K kept features. The key of an outsider is a sum over all classes, which is taken
+    only if an upper bound of it, kept by difference, is above the smallest key of the kept ones. A
+    member whose key falls moves in the heap at once; one whose key rises stays where it is, with a
+    bound that is too low, until it comes to the root and an outsider is compared with it.
     """
     cells, weight, excess, bias, counts = (
         state.cells,

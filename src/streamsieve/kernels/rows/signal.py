@@ -42,10 +42,10 @@ FARTHEST = 1e308  # an error that is not clipped
 class SignalState(NamedTuple):
     """What SOFS remembers. ``cells`` has a row per feature, everything else an entry per kept feature.
 
-    A row of ``cells`` is the precision above its start, ``(1/S - 1) / scale``, made by ``storable``, and the shadow
-    weight of a feature that is not kept. A first entry with its sign bit set names the slot of a kept one instead,
-    ``-1 - bits``. All zeros is a feature never seen. In fixed memory, where features that are not kept share cells,
-    none names a slot.
+    A row of ``cells`` is the precision above its start, ``(1/S - 1) / scale``, made by
+    ``storable``, and the shadow weight of a feature that is not kept. A first entry with its sign
+    bit set names the slot of a kept one instead, ``-1 - bits``. All zeros is a feature never seen.
+    In fixed memory, where features that are not kept share cells, none names a slot.
     """
 
     cells: F32 = array(
@@ -86,30 +86,33 @@ def signal_update(
     """Learn the rows of one block, in order.
 
     Problem  per row, with K the kept features, S the diagonal covariance, e = y - mu.x over K and the intercept, gamma
-             the row's; classes are y = 1 and y = -1, and a row is learned only if y e > 0, which is a hinge loss:
+             the row's; classes are y = 1 and y = -1, and a row is learned only if y e > 0, which is
+             a hinge loss:
                  D = gamma + S_b c^2 + sum over K of S_jj x_j^2
                  kept      mu_j += e S_jj x_j / D
                  shadows   mu_j += e_j S_jj x_j / (D + S_jj x_j^2),  e_j = e - mu_j x_j, or 0 for classes if y e_j < 0
                  all       1/S_jj += x_j^2 / gamma
-             then keep the B features of largest |mu_j| / sqrt(S_jj). Shadow weights take no part in the score: each
-             learns as if it were the only one added to the kept ones. The intercept is a kept feature b outside the
-             budget; its input c is ``share`` times the root mean square length of the kept part of the rows so far.
-             For numbers with outliers (Huber): e and e_j are clipped at 3 Q, and what precision grows by is multiplied
-             by min(1, 3 Q / |e|); Q is a running 0.9 quantile of |e| that moves after the row. While it is 0 nothing is
-             clipped.
+             then keep the B features of largest |mu_j| / sqrt(S_jj). Shadow weights take no part in
+             the score: each learns as if it were the only one added to the kept ones. The intercept
+             is a kept feature b outside the budget; its input c is ``share`` times the root mean
+             square length of the kept part of the rows so far. For numbers with outliers (Huber): e
+             and e_j are clipped at 3 Q, and what precision grows by is multiplied by min(1, 3 Q /
+             |e|); Q is a running 0.9 quantile of |e| that moves after the row. While it is 0
+             nothing is clipped.
     Given    as in ``confidence_update``; ``rows.codes`` or, for numbers, ``rows.numbers``; first_size: Q before the
-             first row, or below 0 if nothing is to be clipped; table: None, or in fixed memory the table of kept
-             features (see ``storing``), where positions are ids.
+             first row, or below 0 if nothing is to be clipped; table: None, or in fixed memory the
+             table of kept features (see ``storing``), where positions are ids.
     Back     ``state``, ``table`` and ``curve``, changed in place.
 
-    In fixed memory features of a row that share a cell step one after the other, lowest id first, and what is compared
-    with the kept ones is the cell as it then is. A feature that enters takes what is in its cell with it, which is
-    empty afterwards: whatever shared it would enter next with the same weight.
+    In fixed memory features of a row that share a cell step one after the other, lowest id first,
+    and what is compared with the kept ones is the cell as it then is. A feature that enters takes
+    what is in its cell with it, which is empty afterwards: whatever shared it would enter next with
+    the same weight.
 
-    Only the features of the row change their keys and only they compete: O(m log B) per row. A member whose key
-    falls moves in the heap at once; one whose key rises stays where it is, with a bound that is too low, until it comes
-    to the root and an outsider is compared with it. Keys are squared, and divided by the scale so that those of
-    different ages compare.
+    Only the features of the row change their keys and only they compete: O(m log B) per row. A
+    member whose key falls moves in the heap at once; one whose key rises stays where it is, with a
+    bound that is too low, until it comes to the root and an outsider is compared with it. Keys are
+    squared, and divided by the scale so that those of different ages compare.
     """
     cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
     heap, heap_position, key = state.heap, state.heap_position, state.key

@@ -1,6 +1,7 @@
 """The steps of SOFS by signal to noise (after Wu, Hoi, Mei, Yu 2017): precisions, shadow weights, keys.
 
-What ``signal_update`` does to the kept features of a row and to the others; see there for the rules.
+What ``signal_update`` does to the kept features of a row and to the others; see there for the
+rules.
 """
 
 from __future__ import annotations

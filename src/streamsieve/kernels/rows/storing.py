@@ -1,18 +1,21 @@
 """Numbers as a state can hold them: finite, in range, and never to be taken for the name of a slot.
 
-In some states the first entry of a cell is a float32 or, with its sign bit set, the slot of a kept feature. Whatever
-data and parameters make of a precision, a negative number, -0.0 or a NaN of either sign, ``storable`` lets none of them
-through. All that is stored in such an entry goes through it, so no arithmetic can make an index.
+In some states the first entry of a cell is a float32 or, with its sign bit set, the slot of a kept
+feature. Whatever data and parameters make of a precision, a negative number, -0.0 or a NaN of
+either sign, ``storable`` lets none of them through. All that is stored in such an entry goes
+through it, so no arithmetic can make an index.
 
-Late rows are rounded by chance. A float32 has 24 bits: after 2^24 rows of a like size a sum of squares would stop to
-grow, and whatever began later would never be kept. From row ``LATE`` on, counting those that taught something, a
-sum is therefore rounded up with the probability that keeps its mean right. The chance is a hash of the number of the
-row: the same in every run over the same rows, and for all features of a row, so that equal columns stay equal.
+Late rows are rounded by chance. A float32 has 24 bits: after 2^24 rows of a like size a sum of
+squares would stop to grow, and whatever began later would never be kept. From row ``LATE`` on,
+counting those that taught something, a sum is therefore rounded up with the probability that keeps
+its mean right. The chance is a hash of the number of the row: the same in every run over the same
+rows, and for all features of a row, so that equal columns stay equal.
 
-In fixed memory, for any number of ids, features that are not kept share cells. A hash of its id gives a feature a cell,
-which it has together with many others, and a sign, by which its weight is in there: the weights of those that share a
-cell cancel out rather than add up. Kept features have slots of their own, found by a table as in ``kernels.table``, of
-slots + 1 by the ids in ``member_id``.
+In fixed memory, for any number of ids, features that are not kept share cells. A hash of its id
+gives a feature a cell, which it has together with many others, and a sign, by which its weight is
+in there: the weights of those that share a cell cancel out rather than add up. Kept features have
+slots of their own, found by a table as in ``kernels.table``, of slots + 1 by the ids in
+``member_id``.
 """
 
 from __future__ import annotations

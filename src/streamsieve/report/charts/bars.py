@@ -34,8 +34,9 @@ def bar_chart(
 ) -> str:
     """Draw one horizontal bar per item with a value, in the order given.
 
-    ``group`` gives the colour, with a legend if there are several; without groups and with ``signed``, bars below zero
-    have another colour than those above. ``tip`` is said beside the value.
+    ``group`` gives the colour, with a legend if there are several; without groups and with
+    ``signed``, bars below zero have another colour than those above. ``tip`` is said beside the
+    value.
     """
     about = f"Bar chart{': ' + x_title if x_title else ''}"
     bars = [(value, item) for item in items if (value := drawable(item["value"])) is not None]

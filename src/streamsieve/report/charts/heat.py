@@ -21,8 +21,8 @@ LEGEND_ROOM = 52.0
 def heat_map(names: Sequence[Any], matrix: Sequence[Sequence[Any]], *, title: str = "") -> str:
     """Draw what each name has in common with those before it, from a symmetric matrix of values from -1 to 1.
 
-    Colours go from zero to either side. Names are numbered, and the number of a column is on the diagonal, in the row
-    of its name.
+    Colours go from zero to either side. Names are numbered, and the number of a column is on the
+    diagonal, in the row of its name.
     """
     about = f"Heat map{': ' + title if title else ''}"
     n = len(names)

@@ -79,9 +79,9 @@ def line_chart(
 ) -> str:
     """Draw one or more series as curves, with whiskers (few points) or bands (many) from ``low`` to ``high``.
 
-    A series has ``name``, ``x``, ``y`` and, if wanted, ``low`` and ``high``, all of one length. ``percent``: y are
-    fractions, written as percentages. ``marked`` (``x``, ``label``) is a place to point out. ``step``: a value holds
-    until the next.
+    A series has ``name``, ``x``, ``y`` and, if wanted, ``low`` and ``high``, all of one length.
+    ``percent``: y are fractions, written as percentages. ``marked`` (``x``, ``label``) is a place
+    to point out. ``step``: a value holds until the next.
     """
     about = f"Line chart: {y_title} against {x_title}"
     curves = [curve for i, one in enumerate(series) if (curve := _curve(i, one, log_x)).points]
@@ -228,7 +228,8 @@ def _names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> list[s
 def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
     """Return rising heights as near to the wanted ones as they can be, each at least ``apart`` from the next.
 
-    Neighbours that are too near are put side by side around the mean of what they want; so again until none are.
+    Neighbours that are too near are put side by side around the mean of what they want; so again
+    until none are.
     """
     groups: list[
         tuple[list[float], float]
@@ -270,8 +271,8 @@ def scatter(
 ) -> str:
     """Draw points with a name and, if they are of several kinds, a ``group``; ``tip`` is said beside their values.
 
-    Groups have a colour and, after eight of them, another shape. Where points have no groups, or each its own, their
-    names are beside them; otherwise a legend names the groups.
+    Groups have a colour and, after eight of them, another shape. Where points have no groups, or
+    each its own, their names are beside them; otherwise a legend names the groups.
     """
     kinds: dict[str, int] = {}
     known = [one for point in points if (one := _known(point, kinds, log_x)) is not None]

@@ -1,9 +1,10 @@
 """Asynchronous online substitution (Yang, Fujimaki, Kusumura, Liu 2016): a centre and its workers.
 
-Algorithms 2 and 3 of the paper, free of whatever runs them: one process that takes turns, with a staleness that is
-chosen rather than left to a network, as the paper studies them (section 5.3), or processes that send arrays to one
-another. A worker has a fraction of the columns; ``offer`` is its step, of one column or of a block of them. The centre
-has the scores of all columns, as a part per worker; ``exchange`` is a push and a read in one call.
+Algorithms 2 and 3 of the paper, free of whatever runs them: one process that takes turns, with a
+staleness that is chosen rather than left to a network, as the paper studies them (section 5.3), or
+processes that send arrays to one another. A worker has a fraction of the columns; ``offer`` is its
+step, of one column or of a block of them. The centre has the scores of all columns, as a part per
+worker; ``exchange`` is a push and a read in one call.
 """
 
 from __future__ import annotations
@@ -51,11 +52,11 @@ def check_workers(params: Any, name: str, value: Any) -> None:
 class AsyOSParameters:
     """Asynchronous online substitution, AsyOS (Yang, Fujimaki, Kusumura, Liu 2016), of several workers.
 
-    Several workers share the columns that come by, and those that are kept; each knows only what the others did some
-    time ago. In one process they are simulated: they take turns, so that the answer is always the same, which shows
-    what more workers cost in the quality of the selection. On an engine (``--engine``) they work at the same time.
-    The memory is that of the kept columns, and of a number per row for each worker and for each change that is not read
-    yet.
+    Several workers share the columns that come by, and those that are kept; each knows only what
+    the others did some time ago. In one process they are simulated: they take turns, so that the
+    answer is always the same, which shows what more workers cost in the quality of the selection.
+    On an engine (``--engine``) they work at the same time. The memory is that of the kept columns,
+    and of a number per row for each worker and for each change that is not read yet.
 
     Parameters
     ----------
@@ -64,15 +65,16 @@ class AsyOSParameters:
     workers : int, default=4
         How many share the columns; at most as many as are selected.
     staleness : int or None, default=None
-        How many of the last changes, of other workers, a worker does not know of yet; None for as many as there are
-        workers, as in the paper. One worker knows everything.
+        How many of the last changes, of other workers, a worker does not know of yet; None for as
+        many as there are workers, as in the paper. One worker knows everything.
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
         What the model minimises. "auto" is squared for numbers and logistic for two classes.
     n_scans : int or None, default=None
-        How often the features are read: None for twice where the source can be read again, and once where not.
+        How often the features are read: None for twice where the source can be read again, and once
+        where not.
     step : float or None, default=None
-        The step of newcomers, eta; None for half of the longest that is safe for uncorrelated columns, 0.5 for squared
-        and squared hinge, 2 for logistic.
+        The step of newcomers, eta; None for half of the longest that is safe for uncorrelated
+        columns, 0.5 for squared and squared hinge, 2 for logistic.
     m : float, default=1.0
         Kept columns step by ``step / m``.
     refit : bool, default=True
@@ -101,8 +103,8 @@ class AsyOSParameters:
 class Centre:
     """Algorithm 2: the scores u of all workers' columns together, one per row.
 
-    It has the part of every worker, not only their sum, so that a worker's part can be taken back when it is lost:
-    otherwise u would go on to count columns that nobody has any more.
+    It has the part of every worker, not only their sum, so that a worker's part can be taken back
+    when it is lost: otherwise u would go on to count columns that nobody has any more.
     """
 
     def __init__(self, parts: F64) -> None:
@@ -170,10 +172,11 @@ class Worker:
 class BlockWorker(Worker):
     """A worker that reads u once for a block of columns, and takes it that the others do meanwhile what it does.
 
-    If each of several workers did all of what is good by itself, they would do it several times over: with four of
-    them, and columns that correlate a little, the weights diverge. So each does its fraction, by steps that are shorter
-    by the number of workers, and all together they do no more than one that has all columns (the safe way to add, of
-    Ma, Smith, Jaggi, Jordan, Richtarik, Takac 2015). One worker does what online substitution does, to the bit.
+    If each of several workers did all of what is good by itself, they would do it several times
+    over: with four of them, and columns that correlate a little, the weights diverge. So each does
+    its fraction, by steps that are shorter by the number of workers, and all together they do no
+    more than one that has all columns (the safe way to add, of Ma, Smith, Jaggi, Jordan, Richtarik,
+    Takac 2015). One worker does what online substitution does, to the bit.
     """
 
     def take(self, block: ColumnBlock, u: F64, part: F64) -> F64:
@@ -232,7 +235,8 @@ class AsynchronousState(NamedTuple):
 class AsynchronousRule(LinearRule):
     """Algorithms 2 and 3: column by column, worker by worker.
 
-    What a worker reads lacks the pushes of other workers among the last ``staleness``; its own are always in.
+    What a worker reads lacks the pushes of other workers among the last ``staleness``; its own are
+    always in.
     """
 
     def __init__(self, params: Any, target: Target) -> None:

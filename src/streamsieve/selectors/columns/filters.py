@@ -1,7 +1,7 @@
 """Batch filters that the papers of SOFS and SAOLA compare with: they hold all columns of use until the last is there.
 
-FCBF (Yu, Liu 2003) and mRMR (Peng, Long, Ding 2005); of Markov blankets IAMB and MMMB (Tsamardinos, Aliferis, Statnikov
-2003). SOFS: Wu, Hoi, Mei, Yu 2017; SAOLA: Yu, Wu, Ding, Pei 2016.
+FCBF (Yu, Liu 2003) and mRMR (Peng, Long, Ding 2005); of Markov blankets IAMB and MMMB (Tsamardinos,
+Aliferis, Statnikov 2003). SOFS: Wu, Hoi, Mei, Yu 2017; SAOLA: Yu, Wu, Ding, Pei 2016.
 """
 
 from __future__ import annotations
@@ -117,8 +117,9 @@ class FilterRule(BatchRule):
 class FCBFParameters:
     """The fast correlation-based filter (Yu and Liu 2003): relevance and redundancy by symmetrical uncertainty.
 
-    From the most relevant feature on, each takes out all less relevant ones that say no more about the target than
-    about it. A batch method: the relevant columns are held, as codes, until the last has come.
+    From the most relevant feature on, each takes out all less relevant ones that say no more about
+    the target than about it. A batch method: the relevant columns are held, as codes, until the
+    last has come.
 
     Parameters
     ----------
@@ -183,8 +184,9 @@ FCBF = Method(
 class MRMRParameters:
     """Minimum redundancy, maximum relevance (Peng, Long, Ding 2005), by mutual information.
 
-    Features are chosen one after the other: the next has the largest information about the target, less its mean
-    information about those chosen. A batch method: the columns are held, as codes, until the last has come.
+    Features are chosen one after the other: the next has the largest information about the target,
+    less its mean information about those chosen. A batch method: the columns are held, as codes,
+    until the last has come.
 
     Parameters
     ----------
@@ -331,15 +333,17 @@ class BlanketRule(BatchRule):
 class IAMBParameters:
     """The incremental association Markov blanket (Tsamardinos, Aliferis, Statnikov 2003).
 
-    The feature most associated with the target given all that joined before joins, while there is one. Then those go,
-    in order, that are independent of the target given all others. A batch method: the columns are held until the last
-    has come. Scores are -ln p of the test that let a feature in.
+    The feature most associated with the target given all that joined before joins, while there is
+    one. Then those go, in order, that are independent of the target given all others. A batch
+    method: the columns are held until the last has come. Scores are -ln p of the test that let a
+    feature in.
 
     Parameters
     ----------
     measure : {"auto", "fisher_z", "g2", "chi2"}, default="auto"
-        The test, as in OSFS. One that has fewer than five rows for each degree of freedom by counts, or for each
-        variable by correlation, is not taken: then nothing joins, and nothing goes.
+        The test, as in OSFS. One that has fewer than five rows for each degree of freedom by
+        counts, or for each variable by correlation, is not taken: then nothing joins, and nothing
+        goes.
     alpha : float, default=0.01
         The level of the tests.
     task : {"auto", "classification", "regression"}, default="auto"
@@ -376,20 +380,23 @@ IAMB = Method(
 class MMMBParameters:
     """The max-min Markov blanket (Tsamardinos, Aliferis, Statnikov 2003): parents and children, then spouses.
 
-    Next among the parents and children is the feature whose least association with the target, given sets of those
-    found, is largest; what some set makes independent of the target goes. Each of them has parents and children of its
-    own: one that the target depends on given the child and the set that made the two independent is a spouse. A batch
-    method: the columns are held until the last has come. Scores are -ln p, the least of a parent's or child's tests.
+    Next among the parents and children is the feature whose least association with the target,
+    given sets of those found, is largest; what some set makes independent of the target goes. Each
+    of them has parents and children of its own: one that the target depends on given the child and
+    the set that made the two independent is a spouse. A batch method: the columns are held until
+    the last has come. Scores are -ln p, the least of a parent's or child's tests.
 
     Parameters
     ----------
     measure : {"auto", "fisher_z", "g2", "chi2"}, default="auto"
-        The test, as in OSFS. One that has fewer than five rows for each degree of freedom by counts, or for each
-        variable by correlation, is not taken: it lets nothing in and makes nothing go.
+        The test, as in OSFS. One that has fewer than five rows for each degree of freedom by
+        counts, or for each variable by correlation, is not taken: it lets nothing in and makes
+        nothing go.
     alpha : float, default=0.01
         The level of the tests.
     max_condition : int, default=3
-        The largest set of features to condition on, but for the child; time grows with what is found to that power.
+        The largest set of features to condition on, but for the child; time grows with what is
+        found to that power.
     task : {"auto", "classification", "regression"}, default="auto"
         As in SAOLA.
     """

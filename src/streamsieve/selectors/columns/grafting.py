@@ -59,22 +59,26 @@ LASSO_ROUNDS = 50
 class GraftingParameters:
     """Grafting (Perkins, Theiler 2003): columns that make a linear model with an L1 penalty, out of a stream.
 
-    A feature is let in if it would lower the loss by more than the penalty, then the problem over all that are held is
-    solved, and those whose weight becomes 0 are dropped. It is what Yang, Fujimaki, Kusumura, Liu 2016 (section 2.2)
-    compare online substitution with. Columns are standardised as they are held, sparse ones stay sparse. Of columns
-    that are the same but for scale, the first is kept.
+    A feature is let in if it would lower the loss by more than the penalty, then the problem over
+    all that are held is solved, and those whose weight becomes 0 are dropped. It is what Yang,
+    Fujimaki, Kusumura, Liu 2016 (section 2.2) compare online substitution with. Columns are
+    standardised as they are held, sparse ones stay sparse. Of columns that are the same but for
+    scale, the first is kept.
 
     Parameters
     ----------
     n_features_to_select : int, default=100
-        The most features that are held and selected. With one more the penalty rises, just enough that one goes.
+        The most features that are held and selected. With one more the penalty rises, just enough
+        that one goes.
     penalty : float or None, default=None
-        The weight of the L1 penalty beside the mean loss, for standardised features and a target of variance 1, from
-        which it rises if it must. None begins with so little that the number of features alone decides.
+        The weight of the L1 penalty beside the mean loss, for standardised features and a target of
+        variance 1, from which it rises if it must. None begins with so little that the number of
+        features alone decides.
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
         What the model minimises. "auto" is squared for numbers and logistic for two classes.
     n_scans : int or None, default=None
-        How often the features are read: None for twice where the source can be read again, and once where not.
+        How often the features are read: None for twice where the source can be read again, and once
+        where not.
     refit : bool, default=True
         Whether the model is fitted, without the penalty, on the selected columns.
     """
@@ -198,7 +202,8 @@ class GraftingRule(LinearRule):
     def solve(self, state: GraftingState) -> None:
         """Minimise the mean loss + penalty |w|_1 over the held columns, and drop those whose weight is 0.
 
-        By quadratic models, each minimised exactly, and steps that are halved while the objective rises.
+        By quadratic models, each minimised exactly, and steps that are halved while the objective
+        rises.
         """
         columns = HeldColumns(state.slots, self.y.size)
         used, penalty = columns.count, float(state.penalty[0])
@@ -273,9 +278,9 @@ def is_solved(weights: F64, pulls: F64, drift: float, penalty: float) -> bool:
 def lasso(gram: F64, pulls: F64, penalty: float, enough: float, weights: F64) -> F64:
     """The weights that minimise w'Hw / 2 - pulls'w + penalty |w|_1, from some weights.
 
-    Coordinate descent finds which are not 0. Where it is slow, as with columns that nearly follow from others, those
-    are solved for, and the weights go as far towards the solution as none of them changes its sign (Lee, Battle, Raina,
-    Ng 2007): along that line the objective falls.
+    Coordinate descent finds which are not 0. Where it is slow, as with columns that nearly follow
+    from others, those are solved for, and the weights go as far towards the solution as none of
+    them changes its sign (Lee, Battle, Raina, Ng 2007): along that line the objective falls.
     """
     weights = weights.copy()
     for _ in range(LASSO_ROUNDS):
@@ -296,7 +301,8 @@ def lasso(gram: F64, pulls: F64, penalty: float, enough: float, weights: F64) ->
 def rise(gram: F64, weights: F64) -> tuple[float, int]:
     """By how much the penalty can rise until a weight becomes 0, in a quadratic model of the loss; and which does.
 
-    No weight may be 0. Where no rise does that, as rounding may have it, the smallest weight goes at once.
+    No weight may be 0. Where no rise does that, as rounding may have it, the smallest weight goes
+    at once.
     """
     more, first = until_zero(
         weights, solve_equations(gram, np.arange(weights.size), np.sign(weights))

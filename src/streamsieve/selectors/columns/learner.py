@@ -121,8 +121,8 @@ class ColumnResults(Results):
     def counts_(self) -> dict[str, int]:
         """Return what became of the features: kept; irrelevant; redundant, dropped on arrival; replaced, dropped later.
 
-        Copies that were dropped are among the redundant ones, and so is, with ``n_features_to_select``, a newcomer that
-        is less relevant than all of a full selection.
+        Copies that were dropped are among the redundant ones, and so is, with
+        ``n_features_to_select``, a newcomer that is less relevant than all of a full selection.
         """
         counts = self.rule.counted(self.settled()).get("counts")
         if counts is None:
@@ -365,7 +365,8 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
     def adopt_counts(self, tallies: Sequence[Tally]) -> None:
         """Count what others have counted, of whose features this learner has learned those that were left.
 
-        What others have noted stands instead of what the same columns gave when they came once more.
+        What others have noted stands instead of what the same columns gave when they came once
+        more.
         """
         memory = self.memory
         memory.counts[:] = sum(tally["counts"] for tally in tallies)

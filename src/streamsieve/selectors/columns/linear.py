@@ -52,8 +52,9 @@ SHORTER = fits(lambda m: is_number(m) and m >= 1, "a number of 1 or more")
 class LinearRule(ColumnRule[Any]):
     """Selects columns by the linear model they make together.
 
-    An author writes ``start``, ``offer`` and ``check``, and ``fit`` if the columns that are held are not those that are
-    selected. A state has the held columns (``slots``), a weight for each (``weights``) and the intercept (``level``).
+    An author writes ``start``, ``offer`` and ``check``, and ``fit`` if the columns that are held
+    are not those that are selected. A state has the held columns (``slots``), a weight for each
+    (``weights``) and the intercept (``level``).
     """
 
     takes_again: ClassVar[bool] = True

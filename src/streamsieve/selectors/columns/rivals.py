@@ -71,22 +71,25 @@ WEALTH = fits(
 class OSFSParameters:
     """Online streaming feature selection (Wu, Yu, Ding, Wang, Zhu 2013): relevance, then redundancy given others.
 
-    A feature that a test finds independent of the target is dropped. The others join; then every kept feature that is
-    independent of the target given some of the others, ``max_condition`` at most, is dropped.
+    A feature that a test finds independent of the target is dropped. The others join; then every
+    kept feature that is independent of the target given some of the others, ``max_condition`` at
+    most, is dropped.
 
     Parameters
     ----------
     measure : {"auto", "fisher_z", "g2", "chi2"}, default="auto"
-        The test: partial correlation with Fisher's Z, where labels count as numbers, or from counts G2 or Pearson's
-        chi squared. "auto" takes G2 where all features of a test are discrete, integers with at most 32 different
-        values, and the target has classes.
+        The test: partial correlation with Fisher's Z, where labels count as numbers, or from counts
+        G2 or Pearson's chi squared. "auto" takes G2 where all features of a test are discrete,
+        integers with at most 32 different values, and the target has classes.
     alpha : float, default=0.01
         The level of the tests.
     max_condition : int, default=3
-        The largest set of features to condition on; time grows with the number of kept features to that power.
+        The largest set of features to condition on; time grows with the number of kept features to
+        that power.
     duplicates : {"drop", "keep"}, default="drop"
-        What becomes of a feature that is equal to a kept one in every row, as in SAOLA. "keep" decides by the tests
-        alone: of copies that determine one another a test by correlation says nothing, so that all of them stay.
+        What becomes of a feature that is equal to a kept one in every row, as in SAOLA. "keep"
+        decides by the tests alone: of copies that determine one another a test by correlation says
+        nothing, so that all of them stay.
     task : {"auto", "classification", "regression"}, default="auto"
         As in SAOLA.
     """
@@ -241,8 +244,9 @@ FAST_OSFS = Method(
 class AlphaInvestingParameters:
     """Streamwise regression (Zhou, Foster, Stine, Ungar 2006): keeps what improves a model more than chance would.
 
-    Every test spends some wealth, every feature that is kept earns some: so tests can go on for as long as features
-    come, and few are kept that mean nothing. What is kept stays. Labels count as numbers.
+    Every test spends some wealth, every feature that is kept earns some: so tests can go on for as
+    long as features come, and few are kept that mean nothing. What is kept stays. Labels count as
+    numbers.
 
     Parameters
     ----------
@@ -314,25 +318,26 @@ ALPHA_INVESTING = Method(
 class OGFSParameters:
     """Online group feature selection (Wang, Zhao, Hu, Cheung, Wang, Wu 2013): class scatter, then sparse regression.
 
-    Within a group a feature stays if it raises the ratio of scatter between and within classes, taken over all kept
-    features, or if its own ratio differs significantly from the mean of theirs. When the group is complete, a sparse
-    regression, the Lasso, decides which of all kept features stay. A group is complete when the next one begins;
-    columns that come without groups are a group each. ``selection().groups`` has the group of each feature. Scores are
-    weights in the regression.
+    Within a group a feature stays if it raises the ratio of scatter between and within classes,
+    taken over all kept features, or if its own ratio differs significantly from the mean of theirs.
+    When the group is complete, a sparse regression, the Lasso, decides which of all kept features
+    stay. A group is complete when the next one begins; columns that come without groups are a group
+    each. ``selection().groups`` has the group of each feature. Scores are weights in the
+    regression.
 
     Parameters
     ----------
     n_features_to_select : int, default=None
-        None keeps what the rule keeps; a number keeps that many at most, of the largest weights, cut when a group
-        closes.
+        None keeps what the rule keeps; a number keeps that many at most, of the largest weights,
+        cut when a group closes.
     epsilon : float, default=0.001
         By how much a feature must raise the ratio.
     alpha : float, default=0.05
         The level of the test of a feature's own ratio.
     regularization : float, default=None
-        The penalty of the regression, between 0 and 1: the correlation with what other features leave of the target up
-        to which a feature is worth nothing. None takes sqrt(2 ln(1 + p) / n), the largest that p features of noise, as
-        many as have come so far, would show in n rows.
+        The penalty of the regression, between 0 and 1: the correlation with what other features
+        leave of the target up to which a feature is worth nothing. None takes sqrt(2 ln(1 + p) /
+        n), the largest that p features of noise, as many as have come so far, would show in n rows.
     """
 
     n_features_to_select: int | None = field(

@@ -34,9 +34,9 @@ WORTH_A_PART = 1 << 16  # columns and non-zeros: threads for less work cost more
 class ColumnRule(Generic[C]):
     """How columns are taken and dropped, made for some parameters and a target; all that was learned is in the memory.
 
-    An author writes ``start``, ``offer``, ``kept``, ``finish`` if something is left to do after the last column, and
-    what must hold between the arrays of a state from a file (``check``). A state is as large as the kept columns,
-    whatever the number that went by.
+    An author writes ``start``, ``offer``, ``kept``, ``finish`` if something is left to do after the
+    last column, and what must hold between the arrays of a state from a file (``check``). A state
+    is as large as the kept columns, whatever the number that went by.
     """
 
     takes_again: ClassVar[bool] = (
@@ -86,7 +86,8 @@ class ColumnRule(Generic[C]):
     def held(self, state: C) -> NDArray[Any] | None:
         """Return the kept columns, a line each, as far as they are remembered in a form equal for equal columns only.
 
-        In the order of ``kept``; None where they are not, or where no two kept columns can be equal.
+        In the order of ``kept``; None where they are not, or where no two kept columns can be
+        equal.
         """
         return None
 
@@ -156,8 +157,8 @@ class CopyDropper(ColumnRule[C]):
 class GroupRule(ColumnRule[Any]):
     """A rule that decides about a group when it is complete, that is when the next one begins.
 
-    In a state ``group`` has the group of every slot, ``order`` the slots, those kept first, and ``current`` the group
-    that is open.
+    In a state ``group`` has the group of every slot, ``order`` the slots, those kept first, and
+    ``current`` the group that is open.
     """
 
     def close(self, state: Any) -> None:
@@ -216,7 +217,8 @@ GATHERS = {
 class BatchRule(ColumnRule[Any]):
     """A rule that gathers columns and chooses from them when somebody asks for the selection.
 
-    An author writes ``worth`` and ``choose``, and a state whose arrays are as long as the columns or the non-zeros.
+    An author writes ``worth`` and ``choose``, and a state whose arrays are as long as the columns
+    or the non-zeros.
     """
 
     holds_all: ClassVar[bool] = True

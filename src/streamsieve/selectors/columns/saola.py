@@ -73,45 +73,50 @@ from .rules import (
 class SAOLAParameters:
     """Scalable and accurate online feature selection (Yu, Wu, Ding, Pei 2016, section 3, algorithm 1).
 
-    Features arrive one by one. One that says nothing about the target is dropped. One that says less about the target
-    than a kept feature does, and no more about the target than about that feature, is redundant and dropped; kept
-    features that the newcomer makes redundant in this sense are dropped for it. Only pairs are ever compared. What is
-    remembered are the kept columns.
+    Features arrive one by one. One that says nothing about the target is dropped. One that says
+    less about the target than a kept feature does, and no more about the target than about that
+    feature, is redundant and dropped; kept features that the newcomer makes redundant in this sense
+    are dropped for it. Only pairs are ever compared. What is remembered are the kept columns.
 
     Parameters
     ----------
     n_features_to_select : int, default=None
         None keeps what the rule keeps; a number keeps that many of the most relevant at most.
     measure : {"auto", "su", "fisher_z"}, default="auto"
-        Symmetrical uncertainty, for discrete features and classes; correlation with Fisher's Z test, for numbers.
-        "auto" decides for each feature: one of integers with at most 32 different values is discrete. Two features
-        are compared by uncertainty if both are discrete, otherwise by correlation. ``measures_`` counts what was used.
+        Symmetrical uncertainty, for discrete features and classes; correlation with Fisher's Z
+        test, for numbers. "auto" decides for each feature: one of integers with at most 32
+        different values is discrete. Two features are compared by uncertainty if both are discrete,
+        otherwise by correlation. ``measures_`` counts what was used.
     alpha : float, default=0.01
         The level of Fisher's Z test.
     delta : float, default=0.0
         The uncertainty above which a discrete feature is relevant.
     bound : {"min", "max"}, default="min"
-        What the dependence of two features must reach: the relevance of the less relevant one; "max", that of the more
-        relevant one, is SAOLA-max.
+        What the dependence of two features must reach: the relevance of the less relevant one;
+        "max", that of the more relevant one, is SAOLA-max.
     variant : {"default", "paper", "lofs"}, default="default"
-        "paper" is the published rule, "lofs" that of the authors' published library, which decides ties and
-        insignificant pairs in another way; both to the last feature. "default" is the paper's without exact copies.
+        "paper" is the published rule, "lofs" that of the authors' published library, which decides
+        ties and insignificant pairs in another way; both to the last feature. "default" is the
+        paper's without exact copies.
     duplicates : {"auto", "drop", "keep"}, default="auto"
-        What becomes of a feature that is equal to a kept one in every row: "drop" drops it, whatever else the rule
-        says, so that of equals the first to come is kept; "keep" decides by the rule alone, and the paper's keeps
-        features that are equally relevant. "auto" drops copies with ``variant="default"``, and keeps to the published
-        rules with the others. How many were dropped is counted in ``n_duplicates_``.
+        What becomes of a feature that is equal to a kept one in every row: "drop" drops it,
+        whatever else the rule says, so that of equals the first to come is kept; "keep" decides by
+        the rule alone, and the paper's keeps features that are equally relevant. "auto" drops
+        copies with ``variant="default"``, and keeps to the published rules with the others. How
+        many were dropped is counted in ``n_duplicates_``.
     bins : None, int or "mdl", default=None
-        Make features of many values discrete, for uncertainty: that many bins of equal frequency, or as many as
-        describe the classes most briefly (Fayyad and Irani). With "auto" all features are then measured by uncertainty.
+        Make features of many values discrete, for uncertainty: that many bins of equal frequency,
+        or as many as describe the classes most briefly (Fayyad and Irani). With "auto" all features
+        are then measured by uncertainty.
     class_weight : None or "balanced", default=None
-        "balanced" lets all classes count alike in every measure. Fisher's Z then tests with the number of rows of equal
-        weight that say as much.
+        "balanced" lets all classes count alike in every measure. Fisher's Z then tests with the
+        number of rows of equal weight that say as much.
     missing : {"error", "skip"}, default="error"
-        What to do with values that are missing (NaN): refuse them, or omit, from each comparison of two variables, the
-        rows where one of the two is missing. Not with ``variant="lofs"``.
+        What to do with values that are missing (NaN): refuse them, or omit, from each comparison of
+        two variables, the rows where one of the two is missing. Not with ``variant="lofs"``.
     task : {"auto", "classification", "regression"}, default="auto"
-        Whether the target holds classes or numbers. "auto" takes numbers with a fraction for a regression's.
+        Whether the target holds classes or numbers. "auto" takes numbers with a fraction for a
+        regression's.
     """
 
     n_features_to_select: int | None = field(
@@ -214,7 +219,8 @@ class SaolaRule(CopyDropper[SaolaState]):
     def measure(self, block: ColumnBlock) -> tuple[NewColumns, I64]:
         """What columns say about the target, on threads: their order does not matter here; which of them are relevant.
 
-        A pair of columns may need the correlation of one that is measured by uncertainty, so that both are taken.
+        A pair of columns may need the correlation of one that is measured by uncertainty, so that
+        both are taken.
         """
         params, target, columns = (
             self.params,

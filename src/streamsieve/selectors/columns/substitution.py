@@ -63,9 +63,10 @@ LOOKED_AT = 512  # columns at a time: after a cut the rest of them is looked at 
 class OnlineSubstitutionParameters:
     """Online substitution (Yang, Fujimaki, Kusumura, Liu 2016): columns that make a linear model, out of a stream.
 
-    Features come one by one, for regression or two classes; the memory is that of some columns, O(rows x
-    ``n_features_to_select``), whatever the number that went by. Columns are standardised as they are held, sparse ones
-    stay sparse. Of columns that are the same but for scale, one is kept.
+    Features come one by one, for regression or two classes; the memory is that of some columns,
+    O(rows x ``n_features_to_select``), whatever the number that went by. Columns are standardised
+    as they are held, sparse ones stay sparse. Of columns that are the same but for scale, one is
+    kept.
 
     Parameters
     ----------
@@ -74,13 +75,14 @@ class OnlineSubstitutionParameters:
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
         What the model minimises. "auto" is squared for numbers and logistic for two classes.
     solver : {"pool", "paper"}, default="pool"
-        "pool" holds some more columns than are wanted and weighs them together; it needs no parameter. "paper" is
-        algorithm 1 of the paper, whose answer depends on ``step`` and ``m``.
+        "pool" holds some more columns than are wanted and weighs them together; it needs no
+        parameter. "paper" is algorithm 1 of the paper, whose answer depends on ``step`` and ``m``.
     n_scans : int or None, default=None
-        How often the features are read: None for twice where the source can be read again, and once where not.
+        How often the features are read: None for twice where the source can be read again, and once
+        where not.
     step : float or None, default=None
-        For "paper": the step of newcomers, eta; None for half of the longest that is safe for uncorrelated columns, 0.5
-        for squared and squared hinge, 2 for logistic.
+        For "paper": the step of newcomers, eta; None for half of the longest that is safe for
+        uncorrelated columns, 0.5 for squared and squared hinge, 2 for logistic.
     m : float, default=1.0
         For "paper": kept columns step by ``step / m``.
     refit : bool, default=True
@@ -170,7 +172,8 @@ class PoolState(NamedTuple):
     )  # correlations of the columns that stayed at the last cut, the first ones
     weights: F64 = array("slots")
     marginals: F64 = array("slots")  # |correlation| with the target
-    # variance of errors, of weights that are not 0, and how many are not; zeros before the first fit
+    # variance of errors, of weights that are not 0, and how many are not; zeros before the first
+    # fit
     prior: F64 = array(3, low=0)
     residual: F64 = array("rows")  # what is not explained, of mean 0
     level: F64 = array(1)  # the intercept
@@ -180,19 +183,20 @@ class PoolState(NamedTuple):
 class PoolRule(LinearRule):
     """Holds several times as many columns as are wanted, of which the best stay.
 
-    Yang, Fujimaki, Kusumura, Liu 2016 replace one kept column at a time, by a step of gradient descent whose length
-    decides what comes in. Here several times as many columns as are wanted are held, standardised, with their
-    correlations:
+    Yang, Fujimaki, Kusumura, Liu 2016 replace one kept column at a time, by a step of gradient
+    descent whose length decides what comes in. Here several times as many columns as are wanted are
+    held, standardised, with their correlations:
 
     - A newcomer is let in if it correlates with what the pool does not explain, or with the target, nearly as much
-      as the weakest column that was let stay. Nearly all columns of a long stream cost one look, O(n).
+      as the weakest column that was let stay. Nearly all columns of a long stream cost one look,
+      O(n).
     - When all slots are taken the pool is fitted, and cut: a quarter of it are the columns that correlate most with
-      the target, whatever came before them; the rest are those that would explain most if all others stayed as they
-      are.
+      the target, whatever came before them; the rest are those that would explain most if all
+      others stayed as they are.
     - At the end projected gradient goes from the pool down to the number wanted.
 
-    A fit takes time quadratic in the size of the pool; other losses than the squared one are fitted by their
-    parabola at the scores so far, three times over.
+    A fit takes time quadratic in the size of the pool; other losses than the squared one are fitted
+    by their parabola at the scores so far, three times over.
     """
 
     def __init__(self, params: Any, target: Target) -> None:

@@ -48,7 +48,8 @@ CHECKED_VALUES = 1 << 20  # at a time
 class Matrix:
     """Rows and features in memory: a dense array, row by row or feature by feature, or CSC.
 
-    ``ids`` are the features that its columns are of, if not all; what is not among them is 0 in every row.
+    ``ids`` are the features that its columns are of, if not all; what is not among them is 0 in
+    every row.
     """
 
     def __init__(

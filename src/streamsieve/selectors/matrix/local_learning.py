@@ -62,26 +62,28 @@ class Trial(NamedTuple):
 class LocalLearningParameters:
     """Local-learning feature weighting (Sun, Todorovic, Goodison 2008, section 2): relevance that is not linear.
 
-    Every round weighs for every row how likely each other row is its nearest hit or miss under the weights so far,
-    takes the expected margins of all features, and finds the weights that make the margins large: logistic loss with an
-    L1 penalty. Few rounds leave few features.
+    Every round weighs for every row how likely each other row is its nearest hit or miss under the
+    weights so far, takes the expected margins of all features, and finds the weights that make the
+    margins large: logistic loss with an L1 penalty. Few rounds leave few features.
 
     Parameters
     ----------
     n_features_to_select : int, default=None
         None selects all features of weight above 0; a number the heaviest of them.
     sigma : float or "auto", default=2
-        Width of the kernel exp(-distance / sigma): how far a row looks. "auto" tries three, 2, 0.5 and 0.03 standard
-        deviations of the distances between rows, measured anew in every round, and keeps of the weights that converge
-        those with the least objective.
+        Width of the kernel exp(-distance / sigma): how far a row looks. "auto" tries three, 2, 0.5
+        and 0.03 standard deviations of the distances between rows, measured anew in every round,
+        and keeps of the weights that converge those with the least objective.
     regularization : float, default=1
         Weight of the L1 penalty; more leaves fewer features.
     tol : float, default=0.01
-        A round that changes the roots of the weights, divided by the largest, by no more than this is the last.
+        A round that changes the roots of the weights, divided by the largest, by no more than this
+        is the last.
     max_iter : int, default=50
         The most rounds.
     scale : {"minmax", "standard", "none"}, default="minmax"
-        Brings every feature to [0, 1], or to mean 0 and deviation 1; "none" takes the values as they are.
+        Brings every feature to [0, 1], or to mean 0 and deviation 1; "none" takes the values as
+        they are.
     """
 
     n_features_to_select: int | None = field(
@@ -258,10 +260,10 @@ class Margins:
 def minimise(margins: Margins, start: F64) -> Descent:
     """Steepest descent in v with line search (equation 2.9), the objective falling at every step.
 
-    A step moves every row's margin along a parabola, so the search along a line needs the rows alone. Features that are
-    as good as gone and still shrinking are put aside; when the others have converged, all are looked at
-    again, and those that the objective wants back come back. The problem is convex in v^2: what is found so is
-    the minimum over all features.
+    A step moves every row's margin along a parabola, so the search along a line needs the rows
+    alone. Features that are as good as gone and still shrinking are put aside; when the others have
+    converged, all are looked at again, and those that the objective wants back come back. The
+    problem is convex in v^2: what is found so is the minimum over all features.
     """
     v, at, active = start.copy(), margins.under(start), np.arange(start.size)
     value, length, shrinking = np.inf, 1.0, True

@@ -47,10 +47,11 @@ class ProjectedState(NamedTuple):
 class ProjectedGradientParameters:
     """Projected gradient (Blumensath, Davies 2010): columns that make a linear model, with all of them in memory.
 
-    The batch form of what OnlineSubstitution does with a stream, and what Yang, Fujimaki, Kusumura, Liu 2016 compare
-    with (ProjGD): a step of gradient descent over all columns, after which all but the largest weights become 0, until
-    neither the columns nor the loss change. Columns are standardised, sparse ones stay sparse. Of columns that are the
-    same but for scale, the first is kept.
+    The batch form of what OnlineSubstitution does with a stream, and what Yang, Fujimaki, Kusumura,
+    Liu 2016 compare with (ProjGD): a step of gradient descent over all columns, after which all but
+    the largest weights become 0, until neither the columns nor the loss change. Columns are
+    standardised, sparse ones stay sparse. Of columns that are the same but for scale, the first is
+    kept.
 
     Parameters
     ----------
@@ -177,7 +178,8 @@ class StandardizedColumns:
     def _drop_twins(self) -> None:
         """Drop every column that is the same as one before it, but for its scale.
 
-        Such columns have the same product with a random vector, but for the sign; those that have are compared.
+        Such columns have the same product with a random vector, but for the sign; those that have
+        are compared.
         """
         marks = np.abs(self.products(np.random.default_rng(0).standard_normal(self.n_rows)))
         order = np.argsort(marks, kind="stable")

@@ -158,8 +158,9 @@ def duration(seconds: float) -> str:
 class ReliefFParameters:
     """ReliefF (Kononenko 1994; Robnik-Sikonja, Kononenko 2003): features that differ more to misses than to hits.
 
-    The neighbours of a row are the nearest ones in all features, so that many irrelevant features hide the relevant
-    ones. Every row is asked. Features are numbers: a difference is that of the values on the scale.
+    The neighbours of a row are the nearest ones in all features, so that many irrelevant features
+    hide the relevant ones. Every row is asked. Features are numbers: a difference is that of the
+    values on the scale.
 
     Parameters
     ----------
@@ -211,16 +212,16 @@ RELIEFF = Method("relieff", ReliefFParameters, MatrixLearner, rule=ReliefFRule)
 class IReliefParameters:
     """Iterative RELIEF (Sun 2007): ReliefF with soft neighbours, found anew under the weights so far.
 
-    The weights are those of largest expected margin on the unit sphere, w = (v)+ / ||(v)+||; rows among misses count
-    less. They are not sparse: an irrelevant feature keeps what chance gives it.
+    The weights are those of largest expected margin on the unit sphere, w = (v)+ / ||(v)+||; rows
+    among misses count less. They are not sparse: an irrelevant feature keeps what chance gives it.
 
     Parameters
     ----------
     n_features_to_select : int, default=None
         None selects all features of weight above 0; a number the heaviest of them.
     sigma : float or "auto", default=2
-        Width of the kernel exp(-distance / sigma); "auto" is half the standard deviation of the distances between
-        rows, anew in every round.
+        Width of the kernel exp(-distance / sigma); "auto" is half the standard deviation of the
+        distances between rows, anew in every round.
     tol : float, default=0.01
         A round that changes the weights by no more than this is the last.
     max_iter : int, default=50

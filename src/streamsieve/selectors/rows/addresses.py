@@ -1,8 +1,9 @@
 """Where a feature lives in the arrays that have one entry per feature.
 
-Two plans. **Direct**: the position is the id; an array of zeros costs memory only where it is touched. **Table**: ids
-too large or too sparse for that get positions in the order they appear, through a hash table in front of the same
-kernels. Both give the same results, so a run moves from one to the other as the ids it meets demand.
+Two plans. **Direct**: the position is the id; an array of zeros costs memory only where it is
+touched. **Table**: ids too large or too sparse for that get positions in the order they appear,
+through a hash table in front of the same kernels. Both give the same results, so a run moves from
+one to the other as the ids it meets demand.
 """
 
 from __future__ import annotations
@@ -62,8 +63,9 @@ def direct_fits(
 ) -> bool:
     """Whether arrays as wide as the ids are a good use of memory, and there is memory for them.
 
-    A width that was declared is taken at its word; one that merely turned up must not be out of proportion
-    to the number of features touched so far. ``held`` bytes have been written to already: what never was takes none.
+    A width that was declared is taken at its word; one that merely turned up must not be out of
+    proportion to the number of features touched so far. ``held`` bytes have been written to
+    already: what never was takes none.
     """
     if not declared and width > max(ALWAYS_DIRECT, DIRECT_PER_FEATURE * touched):
         return False

@@ -33,7 +33,8 @@ class OGDParameters(options.Budget):
     Parameters
     ----------
     n_features_to_select : int or float, default=100
-        How many features ``selection()`` names, those of largest weight; learning and prediction use all.
+        How many features ``selection()`` names, those of largest weight; learning and prediction
+        use all.
     eta : float, default=0.1
         The step.
     normalize, fit_intercept, class_weight, n_epochs
@@ -60,13 +61,14 @@ OGD = Method(
 class FOBOSParameters(options.Budget):
     """Forward-backward splitting with an L1 penalty, with all features (Wang et al. 2014, section 4.2).
 
-    Online gradient descent on the hinge loss, and after every row all weights come nearer to 0 by ``eta *
-    regularization``.
+    Online gradient descent on the hinge loss, and after every row all weights come nearer to 0 by
+    ``eta * regularization``.
 
     Parameters
     ----------
     n_features_to_select : int or float, default=100
-        How many features ``selection()`` names, those of largest weight; learning and prediction use all.
+        How many features ``selection()`` names, those of largest weight; learning and prediction
+        use all.
     eta : float, default=0.1
         The step.
     regularization : float, default=1e-5
@@ -103,7 +105,8 @@ class AROWParameters(options.Budget):
     Parameters
     ----------
     n_features_to_select : int or float, default=100
-        How many features ``selection()`` names, by signal to noise; learning and prediction use all.
+        How many features ``selection()`` names, by signal to noise; learning and prediction use
+        all.
     gamma : float, default=1.0
         The regularisation: larger learns more slowly.
     normalize, fit_intercept, class_weight, n_epochs
@@ -131,7 +134,8 @@ class AROWRegressorParameters(options.Budget):
     Parameters
     ----------
     n_features_to_select : int or float, default=100
-        How many features ``selection()`` names, by signal to noise; learning and prediction use all.
+        How many features ``selection()`` names, by signal to noise; learning and prediction use
+        all.
     gamma : float, default=1.0
         The regularisation: larger learns more slowly.
     normalize, fit_intercept, n_epochs

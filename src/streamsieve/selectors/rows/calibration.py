@@ -62,8 +62,8 @@ def swapped(calibration: F64) -> F64:
 def probabilities(scores: F64, calibration: F64) -> F64:
     """Return a row of class probabilities for every score, or row of scores; the largest is where the decision is.
 
-    Two classes: the fit as it is, unless it is on the other side of 1/2 than the score, as it can be where classes
-    are weighted; there it stays beside 1/2, still rising with the score.
+    Two classes: the fit as it is, unless it is on the other side of 1/2 than the score, as it can
+    be where classes are weighted; there it stays beside 1/2, still rising with the score.
     """
     slope, offset = calibration[SLOPE] or 1.0, calibration[OFFSET]
     if scores.ndim > 1:

@@ -1,16 +1,18 @@
 """How accuracy depends on the number of features: curves, the small learners beside the main one, what is enough.
 
-The weights of a large budget are poor for a far smaller number of features: what the others say is missing. So the
-accuracy with few features is that of a rung, a learner with a small budget of its own, taught by the same kernels.
-Number k of a curve's grid is answered by the best k features of the smallest rung of k or more, and by the main learner
-where there is none.
+The weights of a large budget are poor for a far smaller number of features: what the others say is
+missing. So the accuracy with few features is that of a rung, a learner with a small budget of its
+own, taught by the same kernels. Number k of a curve's grid is answered by the best k features of
+the smallest rung of k or more, and by the main learner where there is none.
 
-For the first ``OPEN_ROWS`` rows a rung sees all features and is, to the last bit, a run of its own with that budget.
-From then on it sees its candidates alone, which are chosen at every ranking: what it keeps, what smaller rungs keep,
-and the best ``candidates(budget)`` features of the main learner, which looks at all. What it knew of others it forgets.
+For the first ``OPEN_ROWS`` rows a rung sees all features and is, to the last bit, a run of its own
+with that budget. From then on it sees its candidates alone, which are chosen at every ranking: what
+it keeps, what smaller rungs keep, and the best ``candidates(budget)`` features of the main learner,
+which looks at all. What it knew of others it forgets.
 
-All rungs share a table of the features that any of them sees, so the entries of a row are looked up once; candidates of
-a rung are candidates of larger ones, so each rung is given a part of what the next larger one was given.
+All rungs share a table of the features that any of them sees, so the entries of a row are looked up
+once; candidates of a rung are candidates of larger ones, so each rung is given a part of what the
+next larger one was given.
 """
 
 from __future__ import annotations

@@ -97,9 +97,10 @@ def no_better_than_mean(learner: RowResults) -> Remark | None:
 def separates(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
     """Whether scores separate the classes clearly better than chance; None where there are too few rows to say.
 
-    ``hits`` and ``rows`` are right guesses and rows by class. Guesses that have nothing to do with the classes, always
-    the largest for instance, are right in fractions of the classes that add up to 1, however unequal the classes are.
-    What is above 1 is knowledge, at most the number of classes less 1.
+    ``hits`` and ``rows`` are right guesses and rows by class. Guesses that have nothing to do with
+    the classes, always the largest for instance, are right in fractions of the classes that add up
+    to 1, however unequal the classes are. What is above 1 is knowledge, at most the number of
+    classes less 1.
     """
     met = rows > 0
     hits, rows = hits[met], rows[met]

@@ -76,8 +76,9 @@ def added(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
 def joined(seen: Sequence[float], sums: Sequence[F64]) -> F64:
     """Return means and squared deviations over all rows, from those of the base and of the parts, which contain it.
 
-    What a part has added to the base is found first: with n rows in the base and N in the part, of means m and M and
-    squares q and Q, it is N - n rows of mean a = M + (M - m) n / (N - n) and squares Q - q - (a - m)^2 n (N - n) / N.
+    What a part has added to the base is found first: with n rows in the base and N in the part, of
+    means m and M and squares q and Q, it is N - n rows of mean a = M + (M - m) n / (N - n) and
+    squares Q - q - (a - m)^2 n (N - n) / N.
     """
     base_rows, (base_mean, base_squares) = seen[0], sums[0]
     groups = [(base_rows, base_mean, base_squares)]
@@ -95,9 +96,10 @@ def joined(seen: Sequence[float], sums: Sequence[F64]) -> F64:
 def merged_usual(usual: Sequence[F64]) -> F64:
     """Return the usual size of errors and the rows it was found from, of base and parts as one.
 
-    The size is the geometric mean over the parts, by the rows that each has learned. A part has followed it, by
-    factors, from what it was in the base to what it is in the part's last rows: to add up what the parts have moved
-    would go as many times too far as there are parts. A size of 0 is not known yet.
+    The size is the geometric mean over the parts, by the rows that each has learned. A part has
+    followed it, by factors, from what it was in the base to what it is in the part's last rows: to
+    add up what the parts have moved would go as many times too far as there are parts. A size of 0
+    is not known yet.
     """
     base, *parts = usual
     merged: F64 = added(usual)

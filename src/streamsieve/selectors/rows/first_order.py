@@ -1,6 +1,7 @@
 """First-order selection: PET and FOFS, OFS_P, which sees parts of rows alone, and a random choice.
 
-Wu, Hoi, Mei, Yu 2017; Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS. Weights for kept features, without a precision.
+Wu, Hoi, Mei, Yu 2017; Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS. Weights for kept features,
+without a precision.
 """
 
 from __future__ import annotations
@@ -76,11 +77,12 @@ VARIANTS: tuple[dict[str, Any], ...] = (
 class PETParameters(options.BudgetOrAuto):
     """The perceptron with truncation (Wu et al. 2017, algorithms 1 and 2; Wang et al. 2014, algorithm 1).
 
-    On a mistake the row, times ``eta``, is added to the weights or taken away; then the ``n_features_to_select``
-    largest weights stay and the others become 0. Exactly that, but in O(non-zeros x log budget) per row, not
-    O(features). Many classes are learned one against the rest with one budget of features for all: a feature counts
-    by its largest weight over the classes, so that one that decides a single class well is not lost to one that says
-    little about each.
+    On a mistake the row, times ``eta``, is added to the weights or taken away; then the
+    ``n_features_to_select`` largest weights stay and the others become 0. Exactly that, but in
+    O(non-zeros x log budget) per row, not O(features). Many classes are learned one against the
+    rest with one budget of features for all: a feature counts by its largest weight over the
+    classes, so that one that decides a single class well is not lost to one that says little about
+    each.
 
     Parameters
     ----------
@@ -89,10 +91,11 @@ class PETParameters(options.BudgetOrAuto):
     eta : float, default=1.0
         The step.
     trigger : {"margin", "mistake"}, default="margin"
-        Learn from all rows with a hinge loss above 0 (Wu et al. 2017), or from those predicted wrongly (Wang et al.
-        2014), which finds far fewer informative features.
+        Learn from all rows with a hinge loss above 0 (Wu et al. 2017), or from those predicted
+        wrongly (Wang et al. 2014), which finds far fewer informative features.
     attributes : {"all", "random"}, default="all"
-        "random" sees only as many attributes of each row as the budget, drawn afresh (PE_rand of Wang et al. 2014).
+        "random" sees only as many attributes of each row as the budget, drawn afresh (PE_rand of
+        Wang et al. 2014).
     normalize, fit_intercept, class_weight, forget, curve, n_epochs
         As in SOFS; ``forget`` is a half-life of the weights.
     random_state : int, Generator or None, default=None
@@ -131,10 +134,10 @@ PET = Method(
 class FOFSParameters(options.BudgetOrAuto):
     """First-order online feature selection by sparse projection (OFS of Wang et al. 2014, algorithm 3).
 
-    Gradient descent on the hinge loss with L2 regularisation: all weights shrink at every row; a row inside the
-    margin is added, the weights are projected to a ball, and the ``n_features_to_select`` largest stay. O(non-zeros x
-    log budget) per row: what multiplies all weights is kept apart. Many classes as in PET; the ball is one for all
-    classes.
+    Gradient descent on the hinge loss with L2 regularisation: all weights shrink at every row; a
+    row inside the margin is added, the weights are projected to a ball, and the
+    ``n_features_to_select`` largest stay. O(non-zeros x log budget) per row: what multiplies all
+    weights is kept apart. Many classes as in PET; the ball is one for all classes.
 
     Parameters
     ----------
@@ -197,11 +200,13 @@ FOFS = Method(
 class OFSPartialParameters(options.Budget):
     """Online feature selection that sees as few attributes of a row as it keeps (Wang et al. 2014, algorithm 4).
 
-    For two classes. With probability ``epsilon`` a row is explored: as many attributes as the budget are drawn from
-    all. Otherwise those in use are looked at. Values are divided by the probability that they are seen, so that what is
-    learned is right on average. For data where every attribute costs: ``ask()`` names the attributes to acquire for the
-    next row, ``tell(values, y)`` learns from them. ``fit`` and ``partial_fit`` take complete rows and read only what
-    would have been asked for; all else may be NaN. Scaling and intercept, too, use only what was seen.
+    For two classes. With probability ``epsilon`` a row is explored: as many attributes as the
+    budget are drawn from all. Otherwise those in use are looked at. Values are divided by the
+    probability that they are seen, so that what is learned is right on average. For data where
+    every attribute costs: ``ask()`` names the attributes to acquire for the next row,
+    ``tell(values, y)`` learns from them. ``fit`` and ``partial_fit`` take complete rows and read
+    only what would have been asked for; all else may be NaN. Scaling and intercept, too, use only
+    what was seen.
 
     Parameters
     ----------

@@ -37,7 +37,8 @@ LARGEST_SUM = (
 class Moments(NamedTuple):
     """Sums for running standardisation; empty arrays where it is off.
 
-    ``first`` and ``second`` are sum and sum of squares of sparse features, mean and squared deviations of dense ones.
+    ``first`` and ``second`` are sum and sum of squares of sparse features, mean and squared
+    deviations of dense ones.
     """
 
     first: F64 = array("features", low=-LARGEST_SUM, below=LARGEST_SUM)

@@ -32,8 +32,8 @@ def check_members(
 ) -> None:
     """Raise ValueError unless slots that are taken have a feature each, by its id, and no other points at a slot.
 
-    A cell, one per feature, points at slot 0, 1, 2, ... by 1, 2, 3, ... times ``names_of_slots``, which is 1 or -1;
-    ``member`` and ``member_id`` are those of the slots that are taken.
+    A cell, one per feature, points at slot 0, 1, 2, ... by 1, 2, 3, ... times ``names_of_slots``,
+    which is 1 or -1; ``member`` and ``member_id`` are those of the slots that are taken.
     """
     kept = member.size
     ensure(not kept or 0 <= member.min() <= member.max() < cells.size, "a kept feature has no cell")

@@ -59,7 +59,8 @@ NEEDS_CELLS = (
 class RowLearner(Learner[RowBlock, RowMemory[Any]]):
     """Learns from rows as they come, in one pass.
 
-    Its ``inputs`` make rows ready, the target in its memory knows the classes or numbers, the ``rule`` learns.
+    Its ``inputs`` make rows ready, the target in its memory knows the classes or numbers, the
+    ``rule`` learns.
     """
 
     reads: ClassVar[Reads] = "rows"
@@ -113,8 +114,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
     ) -> Self:
         """Forget everything and be ready for the first row.
 
-        ``y``, if all labels are known, gives the classes. Without either they are the first two labels that occur; a
-        third is an error, after which ``train`` begins again if it can.
+        ``y``, if all labels are known, gives the classes. Without either they are the first two
+        labels that occur; a third is an error, after which ``train`` begins again if it can.
         """
         if self.needs_width and not n_features:
             raise UsageError(
@@ -318,8 +319,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
     def as_part(self, times: int) -> Self:
         """Go on as one of several parts that learn at once, each from rows of its own, until they are merged.
 
-        For methods that merge. Every row counts so many times, as if so many parts had such a row, and merging makes up
-        for it.
+        For methods that merge. Every row counts so many times, as if so many parts had such a row,
+        and merging makes up for it.
         """
         if not self.method.merges:
             raise UsageError(CANNOT_MERGE.format(self.method.name))

@@ -1,8 +1,8 @@
 """All that a learner of rows has learned, together; its arrays grow and move as the ids of features demand.
 
-With ``max_cells`` memory does not grow with the number of different features: those that are kept are exact, all others
-share a table of so many cells (``kernels.rows.storing``). Ids need no positions then, and where they are hashes of
-names, only the names of kept features are remembered.
+With ``max_cells`` memory does not grow with the number of different features: those that are kept
+are exact, all others share a table of so many cells (``kernels.rows.storing``). Ids need no
+positions then, and where they are hashes of names, only the names of kept features are remembered.
 """
 
 from __future__ import annotations
@@ -73,7 +73,8 @@ COMMON: Schema = {
 class RowMemory(Generic[S]):
     """State, moments, target, addresses and counters of a learner.
 
-    In arrays with an entry per feature zero means "never touched"; the moments are such where rows are standardised.
+    In arrays with an entry per feature zero means "never touched"; the moments are such where rows
+    are standardised.
     """
 
     state: S

@@ -4,16 +4,17 @@ Problem  all parts went on from one ``base`` and learned rows of their own. With
          feature or of the intercept, in the base (0) and in part k, per class:
              P  = P0 + sum_k (P_k - P0)
              mu = (P0 mu0 + sum_k (P_k mu_k - P0 mu0)) / P
-         then keep the best features, as many as the budget, by the learner's own key, ties to the lower id. A weight
-         is a Gaussian, P and P mu are its natural parameters, and those of independent rows add up. A feature that a
-         model has never seen has P = 1 and mu = 0.
+         then keep the best features, as many as the budget, by the learner's own key, ties to the
+         lower id. A weight is a Gaussian, P and P mu are its natural parameters, and those of
+         independent rows add up. A feature that a model has never seen has P = 1 and mu = 0.
 Steps    P is diagonal: where features go together, a part alone soon corrects what is wrong with all of them, and the
-         sum of what K parts corrected goes up to K times too far. Merged again and again, that explodes. A part may
-         therefore count every row c times (``as_part``), from 1 to K, and both sums are divided by c: with K, weights
-         become means of what parts found that stepped as far as one learner of all rows would, which is always safe
-         (Ma, Smith, Jaggi, Jordan, Richtarik, Takac 2015). P is the same.
-         Where precision decays, so does P0: in the difference of part k over the rows of k, before the sum over the
-         rows of all parts. Otherwise a feature that no part has met would lose its precision once per part.
+         sum of what K parts corrected goes up to K times too far. Merged again and again, that
+         explodes. A part may therefore count every row c times (``as_part``), from 1 to K, and both
+         sums are divided by c: with K, weights become means of what parts found that stepped as far
+         as one learner of all rows would, which is always safe (Ma, Smith, Jaggi, Jordan,
+         Richtarik, Takac 2015). P is the same. Where precision decays, so does P0: in the
+         difference of part k over the rows of k, before the sum over the rows of all parts.
+         Otherwise a feature that no part has met would lose its precision once per part.
 Given    the models of base and parts, of one method, with the same parameters; and the same given classes, or what else
          their targets must have in common (``check_mergeable``).
 Back     a model whose features are in a table (``addresses``): those touched, however wide the ids; but in arrays as
@@ -21,8 +22,8 @@ Back     a model whose features are in a table (``addresses``): those touched, h
 Cost     O(parts x classes) time per touched feature, and a look at every entry of arrays that are as wide as the ids;
          memory for the touched features, in models and result.
 
-Counts add up by the same rule, base + sum_k (part k - base), and so do the sums of sparse features; means and squared
-deviations of dense ones are joined by the formula of Chan, Golub, LeVeque 1983.
+Counts add up by the same rule, base + sum_k (part k - base), and so do the sums of sparse features;
+means and squared deviations of dense ones are joined by the formula of Chan, Golub, LeVeque 1983.
 """
 
 from __future__ import annotations
@@ -73,8 +74,9 @@ def merge_models(
 ) -> Model:
     """Return one model of what several learned, each from rows of its own, all going on from the same ``base``.
 
-    For methods that merge. What the parts add is divided by how often their rows have counted (``as_part``), or by
-    another number. A single part whose rows counted once is given back as it is, its arrays shared.
+    For methods that merge. What the parts add is divided by how often their rows have counted
+    (``as_part``), or by another number. A single part whose rows counted once is given back as it
+    is, its arrays shared.
     """
     if not method.merges:
         raise UsageError(CANNOT_MERGE.format(method.name))

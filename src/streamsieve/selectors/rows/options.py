@@ -109,7 +109,8 @@ CELLS = count(MOST_CELLS, optional=True)
 EPOCHS = count(MOST_EPOCHS)
 ATTRIBUTES = one_of("all", "random")
 
-# Why one of scikit-learn's checks cannot hold for methods whose step grows with the weight of a row.
+# Why one of scikit-learn's checks cannot hold for methods whose step grows with the weight of a
+# row.
 ONE_LONG_STEP = {
     "check_class_weight_classifiers": "in one pass a class weight of 1,000 is one long step, not 1,000 steps",
 }

@@ -66,7 +66,8 @@ class RowResults(Results):
     def mistakes_(self) -> int:
         """Return how many rows were predicted wrongly before they were learned; a score of exactly 0 counts as wrong.
 
-        With ``n_features_to_select="auto"`` they are those with the number of features that is taken.
+        With ``n_features_to_select="auto"`` they are those with the number of features that is
+        taken.
         """
         if self.memory.target.kind == "numbers":
             raise AttributeError("numbers were learned, not classes")
@@ -172,9 +173,9 @@ class RowResults(Results):
     def coef_(self) -> Any:
         """Return the weights, a sparse array as wide as the data: one row, or one per class if there are more than two.
 
-        They are for rows as ``normalize`` makes them: the scores, or predicted numbers, are ``N @ coef_.T +
-        intercept_``, N being the rows of X brought to length 1, standardised, or as they are. With two classes a
-        positive weight speaks for the second of ``classes_``.
+        They are for rows as ``normalize`` makes them: the scores, or predicted numbers, are ``N @
+        coef_.T + intercept_``, N being the rows of X brought to length 1, standardised, or as they
+        are. With two classes a positive weight speaks for the second of ``classes_``.
         """
         from scipy.sparse import csr_array
 

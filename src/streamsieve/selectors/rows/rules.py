@@ -50,7 +50,8 @@ class RowRule(Generic[S]):
     """How rows are learned: what a state is, how rows change it, which features it keeps.
 
     A rule is made from parameters; all that was learned is in the state and the memory around it.
-    In the arrays of a state that are as long as there are "features", zero must mean "never touched".
+    In the arrays of a state that are as long as there are "features", zero must mean "never
+    touched".
     """
 
     state_type: ClassVar[

@@ -147,8 +147,9 @@ class Classes:
     def meaning(self, weights: F64) -> dict[str, Any]:
         """Return what the weights of the selected features say, a row each; nothing before a class is known.
 
-        ``weights``, one per feature, or one per feature and class; ``speaks_for``, the class of each feature;
-        ``majority``, the most frequent class so far, of equal ones the first, and the fraction of rows that are of it.
+        ``weights``, one per feature, or one per feature and class; ``speaks_for``, the class of
+        each feature; ``majority``, the most frequent class so far, of equal ones the first, and the
+        fraction of rows that are of it.
         """
         classes = self.labels.classes.tolist()
         if not classes:
@@ -233,7 +234,8 @@ class Classes:
 class Numbers:
     """Numbers met so far: what they are measured from, how they vary, how far predictions were off.
 
-    A target far from 0 would spoil the start, so that targets are measured from a centre: the median of the first ones.
+    A target far from 0 would spoil the start, so that targets are measured from a centre: the
+    median of the first ones.
     """
 
     kind: ClassVar[Kind] = "numbers"

@@ -1,8 +1,9 @@
 """The first rows, kept until all that is chosen from them is fixed, and the scales of columns chosen from them.
 
-Rows are learned at once. When 1, 2, 4, ... rows have been seen, what is to be chosen (the scales of columns, the centre
-of a numeric target) is chosen anew from all of them, and if it is another choice, learning starts again from the first
-row. So what is learned depends on the rows alone: not on chunks, or on when somebody looked.
+Rows are learned at once. When 1, 2, 4, ... rows have been seen, what is to be chosen (the scales of
+columns, the centre of a numeric target) is chosen anew from all of them, and if it is another
+choice, learning starts again from the first row. So what is learned depends on the rows alone: not
+on chunks, or on when somebody looked.
 
 ``normalize="auto"`` puts every column on a scale that its first values suggest.
 
@@ -10,14 +11,17 @@ Problem  decide per column, from the first 1,024 rows at most, by their content 
              dense     non-zero in at least half of these rows: centred and divided by the standard deviation, both
                        running, zeros included
              sparse    divided by the size of its own values, if it has 10 non-zeros or more and their lower median
-                       m_j is outside [g/10, 10 g]; otherwise by the size of all sparse values, of median g
+                       m_j is outside [g/10, 10 g]; otherwise by the size of all sparse values, of
+                       median g
              size      the median of |x|, if at least half of the values have it (flags and counts); otherwise 1.4826
-                       times the median, which for normal values is a standard deviation: sparse columns are then as
-                       large as dense ones, and methods that keep the largest weights do not keep them first
-         after which every row is divided by its length. It does not depend on whether rows come dense or sparse.
+                       times the median, which for normal values is a standard deviation: sparse
+                       columns are then as large as dense ones, and methods that keep the largest
+                       weights do not keep them first
+         after which every row is divided by its length. It does not depend on whether rows come
+         dense or sparse.
 Cost     the rows of the warm-up in memory, at most about 2^22 non-zeros: with the row that reaches that number it ends;
-         at most some 60 bytes for each while a choice is made; two passes over them. Then one more look at every value,
-         where there are columns to scale.
+         at most some 60 bytes for each while a choice is made; two passes over them. Then one more
+         look at every value, where there are columns to scale.
 """
 
 from __future__ import annotations

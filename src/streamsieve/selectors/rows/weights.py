@@ -66,7 +66,8 @@ def refuse_products(
 def check_class_weight_keys(class_weight: ClassWeight, classes: NDArray[Any]) -> None:
     """Refuse weights of classes that there are not, unless every class there is has one.
 
-    As scikit-learn has it: where rows of some class are missing from a part of the data, all others are named.
+    As scikit-learn has it: where rows of some class are missing from a part of the data, all others
+    are named.
     """
     if not isinstance(class_weight, dict):
         return
@@ -90,7 +91,8 @@ def row_weights(
 ) -> NDArray[np.float64]:
     """Return the weights of rows of these classes; "balanced" and "auto" go by the class counts so far.
 
-    "auto" is the root of half the balanced weight, and at least 1: it helps rare classes and leaves others alone.
+    "auto" is the root of half the balanced weight, and at least 1: it helps rare classes and leaves
+    others alone.
     """
     weights: NDArray[np.float64] = (
         np.ones(codes.size) if given is None else given.astype(np.float64)
