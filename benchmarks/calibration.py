@@ -52,9 +52,10 @@ def clicks(seed: int) -> tuple[Any, NDArray[Any]]:
     indices = np.concatenate([block.indices for block in blocks])
     y = np.concatenate([block.y for block in blocks])
     bounds = np.linspace(0, indices.size, len(y) + 1).astype(np.int64)
-    return csr_array(
-        (np.ones(indices.size, np.float32), indices, bounds), shape=(len(y), 50_000)
-    ), y
+    return (
+        csr_array((np.ones(indices.size, np.float32), indices, bounds), shape=(len(y), 50_000)),
+        y,
+    )
 
 
 def parts_of(folder: Path, name: str, order: int) -> Parts:

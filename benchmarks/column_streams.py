@@ -233,8 +233,8 @@ def main() -> None:
     found = table(header, lines)
     print(found)
     notes = (
-        f"Best of {options.repeat}, from memory; alpha-investing once. SAOLA's paper keeps 212, 180 and 51 features "
-        "of its sets."
+        f"Best of {options.repeat}, from memory; alpha-investing once. SAOLA's paper keeps 212, 180"
+        " and 51 features of its sets."
     )
     write_section("columns", f"{machine()}\n\n{found}\n\n{notes}")
 

@@ -72,7 +72,8 @@ def main() -> None:
             selector = ss.SOFS(INFORMATIVE, **form, forget=forget)
             times[forget] = min(timed(selector, X, y) for _ in range(5))
         print(
-            f"{rule}: learning takes {times[None]:.3f} s without and {times[2000]:.3f} s with forgetting"
+            f"{rule}: learning takes {times[None]:.3f} s without and {times[2000]:.3f} s with"
+            " forgetting"
         )
 
 

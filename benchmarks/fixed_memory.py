@@ -103,8 +103,8 @@ def sets(names: Sequence[str], folder: Path) -> str:
     worst = min(gaps, key=gaps.__getitem__)
     header = ["set", "features", "k", *["exact", "shared"] * 3, "difference"]
     return (
-        f"{table(header, lines)}\n\nMean difference of {len(gaps)} sets: {np.mean(list(gaps.values())):+.2f} points; "
-        f"the least on {worst}: {gaps[worst]:+.2f}."
+        f"{table(header, lines)}\n\nMean difference of {len(gaps)} sets:"
+        f" {np.mean(list(gaps.values())):+.2f} points; the least on {worst}: {gaps[worst]:+.2f}."
     )
 
 
@@ -282,7 +282,10 @@ def race() -> str:
         for (name, memory), entry in entries.items()
     ]
     head = ["", "memory", "accuracy", f"found of {PLANTED}", "seconds", ""]
-    return f"{ROWS - TEST_ROWS:,} rows, {stream.n_ids:,} different ids, k = {BUDGET}.\n\n{table(head, lines)}"
+    return (
+        f"{ROWS - TEST_ROWS:,} rows, {stream.n_ids:,} different ids, k ="
+        f" {BUDGET}.\n\n{table(head, lines)}"
+    )
 
 
 # ---- memory

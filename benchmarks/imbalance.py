@@ -120,7 +120,10 @@ def show_columns(options: Any) -> None:
                     np.mean(runs, axis=0),
                     np.std(runs, axis=0),
                 )
-                what = f"{name:<17}{fraction or np.mean(y > 0):>9.2f}{k!s:>6}  {measure:<10}{weight!s:<10}"
+                what = (
+                    f"{name:<17}{fraction or np.mean(y > 0):>9.2f}{k!s:>6} "
+                    f" {measure:<10}{weight!s:<10}"
+                )
                 scores = f"{accuracy:>12.3f} ± {spread[1]:.3f}{auc:>10.3f} ± {spread[2]:.3f}"
                 print(f"{what}{kept:>6.0f}{scores}{relevant:>10.3f}{chance:>11.4f}", flush=True)
 

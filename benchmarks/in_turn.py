@@ -136,7 +136,10 @@ class Tree:
 
     def first_use(self, method: str) -> float:
         """Return the seconds of a run on few rows in a new process that has nothing compiled."""
-        code = f"import streamsieve as ss; ss.select('synthetic:x1?rows=60&features=300', {method!r}, 5)"
+        code = (
+            "import streamsieve as ss; ss.select('synthetic:x1?rows=60&features=300',"
+            f" {method!r}, 5)"
+        )
         with tempfile.TemporaryDirectory() as cache:
             start = time.perf_counter()
             environment = self.environment | {"NUMBA_CACHE_DIR": cache}

@@ -152,8 +152,8 @@ def main() -> None:
     found = table(header, [line(irrelevant) for irrelevant in options.features])
     print(found)
     notes = (
-        "The largest weight of an irrelevant feature is a fraction of the smaller one of the two relevant ones. The "
-        "peak is that of the whole process, with the data that it was given."
+        "The largest weight of an irrelevant feature is a fraction of the smaller one of the two"
+        " relevant ones. The peak is that of the whole process, with the data that it was given."
     )
     if options.features == ALL_SIZES:
         write_section("local-learning", f"{machine()}\n\n{found}\n\n{notes}")

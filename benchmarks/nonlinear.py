@@ -111,9 +111,9 @@ def main() -> None:
     print(found)
     if options.most >= SIZES[-1]:
         notes = (
-            "Best time of three. scikit-rebate runs on one core, as its default is, up to 1,000 features. The "
-            "sigma of 0.1 was picked by trial on other seeds of XOR, the widths that auto tries on other seeds of all "
-            "three and of linear data."
+            "Best time of three. scikit-rebate runs on one core, as its default is, up to 1,000"
+            " features. The sigma of 0.1 was picked by trial on other seeds of XOR, the widths that"
+            " auto tries on other seeds of all three and of linear data."
         )
         write_section("nonlinear", f"{machine('scikit-learn', 'skrebate')}\n\n{found}\n\n{notes}")
 

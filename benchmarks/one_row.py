@@ -63,10 +63,12 @@ def measured(model: Any, rows: list[Row], labels: list[bool]) -> tuple[float, fl
 def learners() -> dict[str, Any]:
     return {
         "river LogisticRegression": linear_model.LogisticRegression(),
-        "river StandardScaler, LogisticRegression": preprocessing.StandardScaler()
-        | linear_model.LogisticRegression(),
-        "river StandardScaler, SoftmaxRegression": preprocessing.StandardScaler()
-        | linear_model.SoftmaxRegression(),
+        "river StandardScaler, LogisticRegression": (
+            preprocessing.StandardScaler() | linear_model.LogisticRegression()
+        ),
+        "river StandardScaler, SoftmaxRegression": (
+            preprocessing.StandardScaler() | linear_model.SoftmaxRegression()
+        ),
         "river HoeffdingTreeClassifier": tree.HoeffdingTreeClassifier(),
         "SOFS(10)": SelectorClassifier(ss.SOFS(10)),
         'SOFS(10, normalize="l2")': SelectorClassifier(ss.SOFS(10, normalize="l2")),
@@ -93,8 +95,8 @@ def main() -> None:
     chunk = fastest(lambda row: selector.partial_fit(X[row : row + 1], y[row : row + 1]))
     header = ["", "learn, ms", "ratio", "predict and learn, ms", "ratio"]
     text = (
-        f"{machine('river')}\n\n{table(header, lines)}\n\nRatios are to river's scaled logistic regression. "
-        f"`SOFS(10).partial_fit` with an array of one row: {chunk:.3f} ms."
+        f"{machine('river')}\n\n{table(header, lines)}\n\nRatios are to river's scaled logistic"
+        f" regression. `SOFS(10).partial_fit` with an array of one row: {chunk:.3f} ms."
     )
     print(text)
     if options.write:

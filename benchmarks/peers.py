@@ -153,8 +153,9 @@ def title(problem: Problem) -> str:
     with open(problem.train) as lines:
         counts = [line.count(":") for line in lines]
     return (
-        f"**{problem.name}**: {len(counts):,} rows, {problem.features:,} features, {sum(counts) / 1e6:,.1f} M "
-        f"non-zeros, {problem.train.stat().st_size / 1e6:,.0f} MB of text; k = {problem.k}"
+        f"**{problem.name}**: {len(counts):,} rows, {problem.features:,} features,"
+        f" {sum(counts) / 1e6:,.1f} M non-zeros, {problem.train.stat().st_size / 1e6:,.0f} MB of"
+        f" text; k = {problem.k}"
     )
 
 

@@ -346,8 +346,9 @@ def main() -> None:
             print(*line, sep="  ", file=sys.stderr, flush=True)
     quality_lines, seconds, changes = tables
     text = (
-        f"{table(HEADER, quality_lines)}\n\nSeconds to learn:\n\n{table(HEADER, seconds)}\n\n"
-        f"SOFSRegressor with other targets:\n\n{table(('set', *CHANGES), changes)}\n\n{machine('scikit-learn')}"
+        f"{table(HEADER, quality_lines)}\n\nSeconds to"
+        f" learn:\n\n{table(HEADER, seconds)}\n\nSOFSRegressor with other"
+        f" targets:\n\n{table(('set', *CHANGES), changes)}\n\n{machine('scikit-learn')}"
     )
     print(text)
     if chosen.write:

@@ -197,7 +197,8 @@ def judged(
     )
     spread = float(np.ptp(held))
     print(
-        f"memory after the first fifth: within {spread / 1e6:.1f} MB, grown by {grown / 1e6:+.1f} MB"
+        f"memory after the first fifth: within {spread / 1e6:.1f} MB, grown by"
+        f" {grown / 1e6:+.1f} MB"
     )
     if spread > MEMORY_SLACK or grown > MEMORY_SLACK / 2:
         faults.append("memory grows")

@@ -378,10 +378,10 @@ def main() -> None:
             f"--param {name}={json.dumps(value)}" for name, value in X3_PARAMS.items()
         )
         notes += (
-            f"\nX3: `streamsieve select synthetic:x3 -k 500 --test '{X3_TEST}'`, with the defaults; the next line with "
-            f"`{settings}` and the last with `--param criterion=confidence --param gamma=1` and rows as they are. One "
-            "run each, the first touch of all memory included. The SOFS paper (Wu et al. 2017) reports 99.56 % and "
-            "132.94 s.\n"
+            f"\nX3: `streamsieve select synthetic:x3 -k 500 --test '{X3_TEST}'`, with the defaults;"
+            f" the next line with `{settings}` and the last with `--param criterion=confidence"
+            " --param gamma=1` and rows as they are. One run each, the first touch of all memory"
+            " included. The SOFS paper (Wu et al. 2017) reports 99.56 % and 132.94 s.\n"
         )
         write_section("stages", "\n\n".join([machine(), *parts, notes]))
 

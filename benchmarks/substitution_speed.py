@@ -117,10 +117,11 @@ def tables(asked: argparse.Namespace) -> str:
         lines.append([f"OS {solver}", *cells, f"{best.recall:.2f}"])
     header = ("", "seconds", "of them the generator", "MB/s of columns", "peak MB", "recall")
     text = (
-        f"p = {asked.features:,} columns of n = {n_rows:,} standard normals from a generator, "
-        f"{8e-9 * asked.features * n_rows:,.1f} GB of values; s = {asked.true}, squared loss, one scan"
-        f"{f', best of {asked.repeats}' if asked.repeats > 1 else ''}. The rate is at 8 bytes a value and without the "
-        "generator's time. The peak is that of the process, Python, its imports and 64 MB of the generator included."
+        f"p = {asked.features:,} columns of n = {n_rows:,} standard normals from a generator,"
+        f" {8e-9 * asked.features * n_rows:,.1f} GB of values; s = {asked.true}, squared loss, one"
+        f" scan{f', best of {asked.repeats}' if asked.repeats > 1 else ''}. The rate is at 8 bytes"
+        " a value and without the generator's time. The peak is that of the process, Python, its"
+        " imports and 64 MB of the generator included."
     )
     return "\n\n".join([table(header, lines), text, machine()])
 

@@ -28,7 +28,8 @@ def one_pass() -> ss.RunRecord:
         TRAIN, "sofs", BUDGET, test=TEST, names=NAMES, curve=True, output=OUTPUT / "words"
     )
     print(
-        f"1. One pass over {record.n_rows:,} posts of {record.n_features:,} words; {BUDGET} words are kept.\n"
+        f"1. One pass over {record.n_rows:,} posts of {record.n_features:,} words; {BUDGET} words"
+        " are kept.\n"
     )
     words = record.ranked()
     for label, sport in SPORTS.items():
@@ -42,7 +43,8 @@ def one_pass() -> ss.RunRecord:
     )
     print(f"\n   Read in {seconds['read']:.2f} s, learned in {seconds['learn']:.2f} s{compiled}.")
     print(
-        f"   On posts of later days these {BUDGET} words are right {record.test_accuracy:.1%} of the time.\n"
+        f"   On posts of later days these {BUDGET} words are right {record.test_accuracy:.1%} of"
+        " the time.\n"
     )
     return record
 
@@ -52,7 +54,8 @@ def how_many(record: ss.RunRecord) -> None:
     curve = record.curve or {}
     budgets, accuracy = curve["n_features"], curve["accuracy"]
     print(
-        "2. The same pass also says how many words it takes (accuracy on posts before they were learned):\n"
+        "2. The same pass also says how many words it takes (accuracy on posts before they were"
+        " learned):\n"
     )
     print(f"   {sparkline(accuracy)}")
     for budget, value in zip(budgets, accuracy, strict=True):
@@ -71,7 +74,8 @@ def beside_others() -> ss.Comparison:
         output=OUTPUT / "comparison",
     )
     print(
-        "3. Beside methods that may read the posts as often as they like (a linear model on the words of each):\n"
+        "3. Beside methods that may read the posts as often as they like (a linear model on the"
+        " words of each):\n"
     )
     lines = [line for line in comparison.table.to_pylist() if line["model"] == "linear"]
     print(
@@ -117,7 +121,8 @@ def killed_and_resumed() -> None:
     same = [(folder / "selection.csv").read_bytes() for folder in (killed, whole)]
     print(f"4. A run of {EPOCHS} passes {done}, and resumed from its last checkpoint.")
     print(
-        f"   Its {BUDGET} words and scores {'are' if same[0] == same[1] else 'ARE NOT'} those of a run left alone.\n"
+        f"   Its {BUDGET} words and scores {'are' if same[0] == same[1] else 'ARE NOT'} those of a"
+        " run left alone.\n"
     )
 
 

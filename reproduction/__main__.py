@@ -108,7 +108,8 @@ def with_data(names: Sequence[str], folders: Folders, quick: bool) -> list[Exper
 def run(experiment: Experiment, setting: Setting, write: bool) -> None:
     """Run an experiment, print its section and write it if that is asked for."""
     click.echo(
-        f"{experiment.name}: {'a few seconds' if setting.quick else minutes_text(experiment.minutes)}",
+        f"{experiment.name}:"
+        f" {'a few seconds' if setting.quick else minutes_text(experiment.minutes)}",
         err=True,
     )
     start = time.perf_counter()

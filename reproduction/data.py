@@ -25,8 +25,12 @@ VARIABLE = "STREAMSIEVE_DATA"
 SUFFIX = ".svm.xz"
 ROWS_AT_ONCE = 1_000  # that are dense in float64
 SETS = {  # what a set is and where it can be had
-    "20news_comp_sci": "20 Newsgroups, comp against sci: word counts built from its text, 9,840 x 26,214",
-    "20news_rec_sci": "20 Newsgroups, rec against sci: word counts built from its text, 8,928 x 26,214",
+    "20news_comp_sci": (
+        "20 Newsgroups, comp against sci: word counts built from its text, 9,840 x 26,214"
+    ),
+    "20news_rec_sci": (
+        "20 Newsgroups, rec against sci: word counts built from its text, 8,928 x 26,214"
+    ),
     "a8a": "LIBSVM's a8a, its two parts together, 32,561 x 123",
     "arcene.train": "NIPS 2003 challenge: Arcene, training part, 100 x 10,000",
     "arcene.valid": "NIPS 2003 challenge: Arcene, validation part, 100 x 10,000",
@@ -96,7 +100,8 @@ def find_folders(given: str | os.PathLike[str] | None = None) -> Folders:
     named = given or os.environ.get(VARIABLE)
     if named and not Path(named).is_dir():
         raise UsageError(
-            f"{named}: there is no such folder; name the one with the data sets (--data, {VARIABLE})"
+            f"{named}: there is no such folder; name the one with the data sets (--data,"
+            f" {VARIABLE})"
         )
     beside = [ROOT.parent / "shared" / "data", ROOT / "examples" / "data"]
     first = [Path(named), *beside[1:]] if named else beside

@@ -15,7 +15,10 @@ from .beside import Claim, Figure, beside, claims_table
 from .data import Folders
 from .experiment import Cell, Experiment, Setting, Table
 
-PAPER = "Sun, Todorovic, Goodison (2008), a feature selection algorithm capable of handling extremely large dimensionality"
+PAPER = (
+    "Sun, Todorovic, Goodison (2008), a feature selection algorithm capable of handling extremely"
+    " large dimensionality"
+)
 SIGMA, REGULARIZATION = 2.0, 1.0
 PER_ARM = 230
 AT_ONCE = 20_000  # features drawn at a time
@@ -277,7 +280,10 @@ def table_2(setting: Setting) -> list[Table]:
         "seconds",
         "paper",
     ]
-    title = f"Errors of an RBF-SVM with the selected features among {irrelevant:,} irrelevant ones, and the original ones"
+    title = (
+        f"Errors of an RBF-SVM with the selected features among {irrelevant:,} irrelevant ones, and"
+        " the original ones"
+    )
     return [
         Table(
             title,
@@ -329,10 +335,13 @@ def _error(
 
 
 ARM_NOTE = (
-    "the paper does not say how long its spiral is; one turn, evenly spaced in the angle, looks like its picture and "
-    "needs both features at once"
+    "the paper does not say how long its spiral is; one turn, evenly spaced in the angle, looks"
+    " like its picture and needs both features at once"
 )
-SCALE_NOTE = "every feature is brought to the range 0 to 1 first, as the paper's sigma 2 and lambda 1 need it; it does not say"
+SCALE_NOTE = (
+    "every feature is brought to the range 0 to 1 first, as the paper's sigma 2 and lambda 1 need"
+    " it; it does not say"
+)
 DRAWN = "the paper draws the weights without numbers; what it says of them is judged"
 
 EXPERIMENTS = [
@@ -345,20 +354,30 @@ EXPERIMENTS = [
         table_2,
         (
             SCALE_NOTE,
-            "banana is split into 400 and 4,900 rows, as in the IDA benchmark: the paper's table 1 repeats the line of "
-            "another set for it; the diabetics set is not among the data",
-            "with the selected features waveform, banana, thyroid and heart are worse than the paper says, with the "
-            "original ones they are not: in the first round all neighbourhoods are flat, and a feature that says "
-            "nothing by itself there leaves. Other scales, penalties, widths and descents that end early do not give "
-            "the paper's figures either ([what was tried](methods/local-learning.md))",
-            "C and gamma of the SVM are chosen from a grid of 5 x 6 by ten-fold cross-validation, features scaled",
+            (
+                "banana is split into 400 and 4,900 rows, as in the IDA benchmark: the paper's"
+                " table 1 repeats the line of another set for it; the diabetics set is not among"
+                " the data"
+            ),
+            (
+                "with the selected features waveform, banana, thyroid and heart are worse than the"
+                " paper says, with the original ones they are not: in the first round all"
+                " neighbourhoods are flat, and a feature that says nothing by itself there leaves."
+                " Other scales, penalties, widths and descents that end early do not give the"
+                " paper's figures either ([what was tried](methods/local-learning.md))"
+            ),
+            (
+                "C and gamma of the SVM are chosen from a grid of 5 x 6 by ten-fold"
+                " cross-validation, features scaled"
+            ),
             "the time is that of the selection",
         ),
         QUICK,
     ),
     Experiment(
         "P5.fig4",
-        "weights on the spiral among 50 to 30,000 irrelevant features (with figures 3 and 5: rounds and time)",
+        "weights on the spiral among 50 to 30,000 irrelevant features (with figures 3 and 5: rounds"
+        " and time)",
         PAPER,
         (),
         0.5,
@@ -391,10 +410,16 @@ EXPERIMENTS = [
             SCALE_NOTE,
             DRAWN,
             "a round is an update of the neighbourhoods; its descent is always finished",
-            "with sigma 0.01 the nearest neighbour has all the weight, and which row that is goes on changing",
+            (
+                "with sigma 0.01 the nearest neighbour has all the weight, and which row that is"
+                " goes on changing"
+            ),
         ),
     ),
 ]
 MISSING = {
-    "P5.fig9": "the authors' splits: it draws the weights of one trial of table 2, whose errors P5.table2 gives",
+    "P5.fig9": (
+        "the authors' splits: it draws the weights of one trial of table 2, whose errors P5.table2"
+        " gives"
+    ),
 }

@@ -17,7 +17,10 @@ from .experiment import Experiment, Table
 from .tables import aligned, markdown
 
 PACKAGES = ("scipy", "scikit-learn")  # that give figures, beside those that every measurement names
-QUICK = "A quick run, with less data and fewer repeats than the paper's: its figures say little beside the paper's."
+QUICK = (
+    "A quick run, with less data and fewer repeats than the paper's: its figures say little beside"
+    " the paper's."
+)
 SECTION = re.compile(r"<!-- (?P<name>[\w.]+) -->\n(?P<text>.*?)\n<!-- /(?P=name) -->", re.DOTALL)
 INTRODUCTION = """# The papers' tables and figures, run again
 

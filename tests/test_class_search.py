@@ -224,7 +224,9 @@ def test_numbers_are_named_with_the_methods_that_learn_them(rows) -> None:
     X, _ = rows
     with pytest.raises(
         ss.DataError,
-        match=r"third one beside 0.5 and 1.5, .* take a method that learns numbers: sofs-regressor,",
+        match=(
+            r"third one beside 0.5 and 1.5, .* take a method that learns numbers: sofs-regressor,"
+        ),
     ):
         ss.SOFS(3).fit_source(blocks_of(X, np.arange(ROWS) + 0.5))
     with pytest.raises(

@@ -59,9 +59,9 @@ def test_threads_that_write_one_file_do_not_disturb_one_another(tmp_path: Path) 
 def test_remains_of_the_dead_are_cleared_and_the_living_left_alone(tmp_path: Path) -> None:
     path = tmp_path / "out"
     code = (
-        "import os, signal, sys; from pathlib import Path; from streamsieve.files import replacing\n"
-        "with replacing(Path(sys.argv[1])) as partial:\n"
-        "    partial.write_text('half'); os.kill(os.getpid(), signal.SIGKILL)"
+        "import os, signal, sys; from pathlib import Path; from streamsieve.files import"
+        " replacing\nwith replacing(Path(sys.argv[1])) as partial:\n    partial.write_text('half');"
+        " os.kill(os.getpid(), signal.SIGKILL)"
     )
     subprocess.run([sys.executable, "-c", code, str(path)], check=False)
     assert len(partials(tmp_path)) == 1

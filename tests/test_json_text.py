@@ -46,8 +46,9 @@ def test_what_is_written_is_json_for_everybody(value: Any) -> None:
 
 
 def test_numbers_that_are_not_finite_become_null() -> None:
-    assert to_json({"a": [math.nan, math.inf, -math.inf, 1.5], "b": np.float64("nan")}) == (
-        '{"a": [null, null, null, 1.5], "b": null}'
+    assert (
+        to_json({"a": [math.nan, math.inf, -math.inf, 1.5], "b": np.float64("nan")})
+        == '{"a": [null, null, null, 1.5], "b": null}'
     )
     assert from_json('[NaN, Infinity, -Infinity, 1e999, 2.5, "NaN"]') == [
         None,
@@ -174,9 +175,9 @@ def test_what_cannot_be_shown_is_refused_in_one_line(tmp_path: Path) -> None:
             json.dumps(content | {"details": content["details"] | details})
         )
         run_transcript(
-            "$ streamsieve select --resume run > out.txt  # exits with 1\n"
-            "streamsieve: error: run/result.json: damaged, or of another version ('details' is ...); remove it to "
-            "finish the run again\n",
+            "$ streamsieve select --resume run > out.txt  # exits with 1\nstreamsieve: error:"
+            " run/result.json: damaged, or of another version ('details' is ...); remove it to"
+            " finish the run again\n",
             tmp_path,
         )
 

@@ -70,9 +70,10 @@ def test_progress_of_every_kind(wide: Path) -> None:
         workflow.select(wide, method, watch=seen.append)
         units[method] = seen
     assert [(now.done, now.total) for now in units["sofs"]] == [(60, 60)]
-    assert {now.unit for now in units["saola"]} == {"rows read", "features"}, (
-        "reading rows to transpose them shows too"
-    )
+    assert {now.unit for now in units["saola"]} == {
+        "rows read",
+        "features",
+    }, "reading rows to transpose them shows too"
     assert units["saola"][-1][:3] == (90, 90, "features")
     assert "rounds" in {now.unit for now in units["local-learning"]}
 

@@ -9,8 +9,8 @@ from .tables import table_2, table_3, table_5, table_6, table_9
 
 PAPER = "Wang, Zhao, Hoi, Jin (2014), online feature selection and its applications"
 SCALED = (
-    "columns are standardised and rows brought to length 1: the paper does not say how it scales, and this, of eight "
-    "ways tried, is the one that gives its figures"
+    "columns are standardised and rows brought to length 1: the paper does not say how it scales,"
+    " and this, of eight ways tried, is the one that gives its figures"
 )
 NOT_HERE = "spambase and RCV1 are not among the data"
 NO_NUMBERS = (
@@ -37,7 +37,10 @@ EXPERIMENTS = [
         table_3,
         (
             SCALED,
-            "the text sets are only brought to length 1, as the mistakes of RAND show: it sees what is not 0 by chance",
+            (
+                "the text sets are only brought to length 1, as the mistakes of RAND show: it sees"
+                " what is not 0 by chance"
+            ),
             "OFS_rand learns on mistakes, not within the margin: that gives the paper's figures",
             NOT_HERE,
         ),
@@ -55,18 +58,25 @@ EXPERIMENTS = [
     ),
     Experiment(
         "P4.table6",
-        "features of mRMR and OFS from one half of colon, tested on the other (and figure 5: their time)",
+        "features of mRMR and OFS from one half of colon, tested on the other (and figure 5: their"
+        " time)",
         PAPER,
         ("colon",),
         1,
         table_6,
         (
             SCALED,
-            "OGD learns the second half online, and its mistakes are counted; the nearest neighbours are those of the "
-            "first half: the paper does not say how either is tested",
-            "mRMR is streamsieve's, on columns that are cut by the MDL principle; the paper does not say how it cuts. "
-            "On 31 rows few columns have a cut at all: mRMR does better here than in the paper, better than OFS, and "
-            "it selects 60 to 170 features at most, whatever it may",
+            (
+                "OGD learns the second half online, and its mistakes are counted; the nearest"
+                " neighbours are those of the first half: the paper does not say how either is"
+                " tested"
+            ),
+            (
+                "mRMR is streamsieve's, on columns that are cut by the MDL principle; the paper"
+                " does not say how it cuts. On 31 rows few columns have a cut at all: mRMR does"
+                " better here than in the paper, better than OFS, and it selects 60 to 170 features"
+                " at most, whatever it may"
+            ),
             "CIFAR-10 (table 7 and the other half of figure 5) is not among the data",
         ),
         ("german",),

@@ -141,7 +141,8 @@ def figure_3(setting: Setting) -> list[Table]:
         ),
         Claim(
             "the sparser, the larger the lead of OFS",
-            f"above half sparsity OFS is ahead in {sum(lead > 0 for lead in few)} of {len(few)} cases",
+            f"above half sparsity OFS is ahead in {sum(lead > 0 for lead in few)} of {len(few)}"
+            " cases",
             all(lead > 0 for lead in few),
         ),
     ]

@@ -35,7 +35,10 @@ REASONS = {  # why a figure of a set may be far from the paper's
     (
         "full",
         "covtype",
-    ): "the paper does not say which two classes it made of seven; here class 2 is against the rest",
+    ): (
+        "the paper does not say which two classes it made of seven; here class 2 is against the"
+        " rest"
+    ),
     ("full", "20news_rec_sci"): BUILT,
     ("full", "20news_comp_sci"): BUILT,
     (

@@ -21,14 +21,25 @@ EXPERIMENTS = [
         0.1,
         friedman_tests,
         (
-            "no selection is run: the paper's tests are done again with the figures that it prints, on the sets where "
-            "all methods have one. As in the paper, the best has the highest rank",
-            "table III gives its printed ranks, tables IV, V, VIII, XI, XII, XIII and XXII (KNN, the two exchanged) "
-            "others; ranks over ten sets with ties are multiples of 0.05, so that 1.705 cannot be one",
-            "two of four rejections do not follow from the printed figures: AUC in table VIII, where SAOLA is then "
-            "not significantly better than alpha-investing, and the SVM in table XII, where GDM is not",
-            "the critical difference 0.6885 of two methods on 14 sets is 0.5238, as the paper has it in section 5.3.1; "
-            "1.047 comes of a rounded table of quantiles",
+            (
+                "no selection is run: the paper's tests are done again with the figures that it"
+                " prints, on the sets where all methods have one. As in the paper, the best has the"
+                " highest rank"
+            ),
+            (
+                "table III gives its printed ranks, tables IV, V, VIII, XI, XII, XIII and XXII"
+                " (KNN, the two exchanged) others; ranks over ten sets with ties are multiples of"
+                " 0.05, so that 1.705 cannot be one"
+            ),
+            (
+                "two of four rejections do not follow from the printed figures: AUC in table VIII,"
+                " where SAOLA is then not significantly better than alpha-investing, and the SVM in"
+                " table XII, where GDM is not"
+            ),
+            (
+                "the critical difference 0.6885 of two methods on 14 sets is 0.5238, as the paper"
+                " has it in section 5.3.1; 1.047 comes of a rounded table of quantiles"
+            ),
         ),
     ),
 ]

@@ -58,12 +58,14 @@ def friedman_tests(setting: Setting) -> list[Table]:
     """Average ranks, test and critical difference of every comparison, as printed and from the printed figures."""
     return [
         Table(
-            "Average ranks; a star where the printed figures give another rank than the paper prints",
+            "Average ranks; a star where the printed figures give another rank than the paper"
+            " prints",
             ["table, measure, method", "paper's rank", "from its table"],
             [row for test in TESTS for row in ranks(test)],
         ),
         Table(
-            "Friedman's test at 95 % and Nemenyi's critical difference, the latter where the paper gives one",
+            "Friedman's test at 95 % and Nemenyi's critical difference, the latter where the paper"
+            " gives one",
             [
                 "table, measure, methods",
                 "sets",

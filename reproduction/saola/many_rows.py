@@ -84,8 +84,10 @@ EXPERIMENTS = [
         (
             f"accuracy: {DRAWN}; LIBLINEAR's SVM, since LIBSVM's takes hours with so many rows",
             "classes: class 2 against the others; the paper does not say how it made two of seven",
-            "the rows are those of the whole set in a random order; the paper's other sets (connect-4, ijcnn1, poker, "
-            "real-sim) are not at hand",
+            (
+                "the rows are those of the whole set in a random order; the paper's other sets"
+                " (connect-4, ijcnn1, poker, real-sim) are not at hand"
+            ),
             "OFS: the best of k = 5, 10, ..., 50",
             OPEN,
         ),

@@ -110,10 +110,14 @@ def tables(spec: Spec, setting: Setting) -> list[Table]:
     return [table, claims_table([spec.said.claim(means)])]
 
 
-OF_DRAWS = "Of several draws the mean ± the standard deviation, and the best; the paper gives the best of leukemia's."
+OF_DRAWS = (
+    "Of several draws the mean ± the standard deviation, and the best; the paper gives the best of"
+    " leukemia's."
+)
 OF_STARS = (
-    "A star: the paper's is not between two deviations below the mean and the best (of features and groups, the most), "
-    f"with {NEAR} more allowed on either side (of features and groups a fifth)."
+    "A star: the paper's is not between two deviations below the mean and the best (of features"
+    f" and groups, the most), with {NEAR} more allowed on either side (of features and groups a"
+    " fifth)."
 )
 
 

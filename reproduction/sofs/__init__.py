@@ -6,8 +6,14 @@ from ..experiment import Experiment
 from .real import SHIPPED, figure_3, section_5
 from .synthetic import figure_1, table_2
 
-PAPER = "Wu, Hoi, Mei, Yu (2017), large-scale online feature selection for ultra-high dimensional sparse data"
-GENERATED = "the rows are generated here, so they are other random rows than the paper's, and times have no reading of text"
+PAPER = (
+    "Wu, Hoi, Mei, Yu (2017), large-scale online feature selection for ultra-high dimensional"
+    " sparse data"
+)
+GENERATED = (
+    "the rows are generated here, so they are other random rows than the paper's, and times have no"
+    " reading of text"
+)
 NO_NUMBERS = (
     "the paper only draws this: its points are not read off, what it says of them is judged"
 )
@@ -24,11 +30,20 @@ EXPERIMENTS = [
         table_2,
         (
             GENERATED,
-            "SOFS has gamma 1 on rows as they are on X1 and X2, and gamma 4 on rows of length 1 on X3, where gamma 1 "
-            "stops learning at once; OGD and AROW have rows of length 1 and the best parameter of the paper's grid, "
-            "2^-5 to 2^5, on other rows: the paper tunes all of them by cross-validation",
-            "OGD and AROW are not run on X3: with a weight for each of a billion features they take 16 GB here",
-            "`defaults` are streamsieve's, another rule than the paper's; it stands beside the paper's SOFS",
+            (
+                "SOFS has gamma 1 on rows as they are on X1 and X2, and gamma 4 on rows of length 1"
+                " on X3, where gamma 1 stops learning at once; OGD and AROW have rows of length 1"
+                " and the best parameter of the paper's grid, 2^-5 to 2^5, on other rows: the paper"
+                " tunes all of them by cross-validation"
+            ),
+            (
+                "OGD and AROW are not run on X3: with a weight for each of a billion features they"
+                " take 16 GB here"
+            ),
+            (
+                "`defaults` are streamsieve's, another rule than the paper's; it stands beside the"
+                " paper's SOFS"
+            ),
         ),
     ),
     Experiment(
@@ -41,9 +56,14 @@ EXPERIMENTS = [
         (
             GENERATED,
             NO_NUMBERS,
-            f"{NO_FGM}; mRMR is not run on 100,000 rows; the L1-SVM learns 20,000 of the rows, and its time is that of "
-            "the search for the penalty with so many features",
-            "one order of the rows, not ten; PET and FOFS have rows of length 1 and streamsieve's eta and lambda",
+            (
+                f"{NO_FGM}; mRMR is not run on 100,000 rows; the L1-SVM learns 20,000 of the rows,"
+                " and its time is that of the search for the penalty with so many features"
+            ),
+            (
+                "one order of the rows, not ten; PET and FOFS have rows of length 1 and"
+                " streamsieve's eta and lambda"
+            ),
         ),
     ),
     Experiment(
@@ -57,8 +77,11 @@ EXPERIMENTS = [
             NO_NUMBERS,
             f"real-sim, ccat and aut are not among the data; {PCMAC}",
             f"{NO_FGM}; mRMR is streamsieve's, on one core",
-            "gamma and eta are chosen from three values each on the last fifth of the training rows, not by five-fold "
-            "cross-validation; times are without that choice, but those of the L1-SVM with the search for its penalty",
+            (
+                "gamma and eta are chosen from three values each on the last fifth of the training"
+                " rows, not by five-fold cross-validation; times are without that choice, but those"
+                " of the L1-SVM with the search for its penalty"
+            ),
         ),
         (SHIPPED,),
     ),
@@ -70,16 +93,27 @@ EXPERIMENTS = [
         2,
         section_5,
         (
-            "not a table of the paper: it says that SOFS is worse than batch methods with few features, and this shows "
-            "by how much, and what streamsieve's own rule (`defaults`) makes of it",
-            f"split sizes are those of its table III, but 1,500 rows of pcmac and 2,900 of farm-ads; {PCMAC}",
+            (
+                "not a table of the paper: it says that SOFS is worse than batch methods with few"
+                " features, and this shows by how much, and what streamsieve's own rule"
+                " (`defaults`) makes of it"
+            ),
+            (
+                "split sizes are those of its table III, but 1,500 rows of pcmac and 2,900 of"
+                f" farm-ads; {PCMAC}"
+            ),
             "farm-ads and dexter are not among the paper's sets",
         ),
         (SHIPPED,),
     ),
 ]
 MISSING = {
-    "P1.fig5": "VOC2007 objects as 8,192 features of VGG16, 12,315 training and 12,325 test rows, twenty classes",
-    "P1.table5": "news (news20.binary), rcv1 and url of LIBSVM: 10,000, 781,265 and 2,000,000 training rows",
+    "P1.fig5": (
+        "VOC2007 objects as 8,192 features of VGG16, 12,315 training and 12,325 test rows, twenty"
+        " classes"
+    ),
+    "P1.table5": (
+        "news (news20.binary), rcv1 and url of LIBSVM: 10,000, 781,265 and 2,000,000 training rows"
+    ),
     "P1.fig6": "news and rcv1 of P1.table5",
 }

@@ -7,24 +7,38 @@ from .figures import figure_1, figure_2, harder
 from .real import real_sets
 
 PAPER = (
-    "Yang, Fujimaki, Kusumura, Liu (2016), online feature selection: a limited-memory substitution algorithm and its "
-    "asynchronous parallel variation"
+    "Yang, Fujimaki, Kusumura, Liu (2016), online feature selection: a limited-memory substitution"
+    " algorithm and its asynchronous parallel variation"
 )
 
 OF_FIGURES = (
-    "the paper's plots cannot be read off exactly: all its curves are within the ranges of the axes that are given; "
-    'its OS, which scans twice, is "OS paper, 2 scans" here, and "OS pool" is streamsieve\'s default, not the paper\'s',
+    (
+        "the paper's plots cannot be read off exactly: all its curves are within the ranges of the"
+        ' axes that are given; its OS, which scans twice, is "OS paper, 2 scans" here, and "OS'
+        " pool\" is streamsieve's default, not the paper's"
+    ),
     "the number of features p: the ends and the middle of what the paper draws, which has nine",
-    "columns are standardised and the model has an intercept; the paper has neither, and its columns need neither",
+    (
+        "columns are standardised and the model has an intercept; the paper has neither, and its"
+        " columns need neither"
+    ),
     "the paper does not give its steps: here 0.5, its best for uncorrelated columns (theorem 1)",
 )
 OF_REAL = (
-    "not of the paper: its figure 4 is of images that are not to be had, so the same question is put to five public "
-    "sets, with streamsieve's default, batch methods and SAOLA (Yu, Wu, Ding, Pei 2016) beside it",
-    "colon and leukemia: five folds, three times; dexter and arcene: their own test rows, columns in three orders; "
-    "basehock: 1,500 rows at random, three times",
-    "OS and ProjGD have the logistic loss; a method whose steps diverge predicts the larger class; correlation and "
-    "SAOLA have no model of their own, and logistic regression in both tables",
+    (
+        "not of the paper: its figure 4 is of images that are not to be had, so the same question"
+        " is put to five public sets, with streamsieve's default, batch methods and SAOLA (Yu, Wu,"
+        " Ding, Pei 2016) beside it"
+    ),
+    (
+        "colon and leukemia: five folds, three times; dexter and arcene: their own test rows,"
+        " columns in three orders; basehock: 1,500 rows at random, three times"
+    ),
+    (
+        "OS and ProjGD have the logistic loss; a method whose steps diverge predicts the larger"
+        " class; correlation and SAOLA have no model of their own, and logistic regression in both"
+        " tables"
+    ),
 )
 
 EXPERIMENTS = [
@@ -36,8 +50,11 @@ EXPERIMENTS = [
         15,
         figure_1,
         (
-            'the noise: the paper\'s "variance 0.1^2" does not give its plots, every method finds nearly all then (see '
-            "P2.harder); a standard deviation of 3, a tenth of the signal's variance, comes near them in recall",
+            (
+                'the noise: the paper\'s "variance 0.1^2" does not give its plots, every method'
+                " finds nearly all then (see P2.harder); a standard deviation of 3, a tenth of the"
+                " signal's variance, comes near them in recall"
+            ),
             *OF_FIGURES,
         ),
     ),
@@ -55,14 +72,17 @@ EXPERIMENTS = [
     ),
     Experiment(
         "P2.harder",
-        "recall on figure 1's problems with other noise, fewer rows, and columns that are not independent or equal",
+        "recall on figure 1's problems with other noise, fewer rows, and columns that are not"
+        " independent or equal",
         PAPER,
         (),
         8,
         harder,
         (
-            "not of the paper: it shows what noise does, and where the paper's fixed step fails (columns that "
-            "correlate: the weights diverge, and nothing is found)",
+            (
+                "not of the paper: it shows what noise does, and where the paper's fixed step fails"
+                " (columns that correlate: the weights diverge, and nothing is found)"
+            ),
         ),
     ),
     Experiment(
@@ -85,6 +105,12 @@ EXPERIMENTS = [
     ),
 ]
 MISSING = {
-    "P2.fig3": "six machines for up to ten workers by MPI; benchmarks/asyos_engines.py times AsyOS on one machine",
-    "P2.fig4": "privacy images of Tran, Kong, Jin, Liu (2016): 6,914 images, 7,488 features; P2.real has public sets",
+    "P2.fig3": (
+        "six machines for up to ten workers by MPI; benchmarks/asyos_engines.py times AsyOS on one"
+        " machine"
+    ),
+    "P2.fig4": (
+        "privacy images of Tran, Kong, Jin, Liu (2016): 6,914 images, 7,488 features; P2.real has"
+        " public sets"
+    ),
 }

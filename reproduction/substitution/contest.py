@@ -127,6 +127,7 @@ def contest(setting: Setting, recipes: Iterable[Recipe], names: Sequence[str], r
     for recipe in recipes:
         found.append(setting.each(run, [(recipe, seed, tuple(names)) for seed in range(repeats)]))
         setting.say(
-            f"p = {recipe.p:,}, {recipe.design} columns, {recipe.loss} loss, noise {recipe.noise:g}: done"
+            f"p = {recipe.p:,}, {recipe.design} columns, {recipe.loss} loss, noise"
+            f" {recipe.noise:g}: done"
         )
     return np.array(found).swapaxes(1, 2)

@@ -204,5 +204,8 @@ def harder(setting: Setting) -> list[Table]:
     recalls = contest(setting, recipes.values(), IN_HARDER, repeats)[..., 0]
     rows = [[title, *rounded(of.mean(axis=1))] for title, of in zip(recipes, recalls, strict=True)]
     spread = recalls.std(axis=2).max() / np.sqrt(repeats)
-    note = f"Mean of {repeats}; its standard error is {spread:.3f} at most. p = 2,000 unless stated otherwise."
+    note = (
+        f"Mean of {repeats}; its standard error is {spread:.3f} at most. p = 2,000 unless stated"
+        " otherwise."
+    )
     return [Table("Recall", ["", *IN_HARDER], rows, [note])]

@@ -77,7 +77,10 @@ def naming_methods(learner: AnyLearner) -> Iterator[None]:
 
 
 def began_again(rows: int, classes: NDArray[Any]) -> Remark:
-    message = f"another label came up after {rows:,} rows, so learning began again with all {classes.size:,} classes"
+    message = (
+        f"another label came up after {rows:,} rows, so learning began again with all"
+        f" {classes.size:,} classes"
+    )
     named = [
         int(label) if label_text(label).isdecimal() else label
         for label in classes[:MOST_NAMED].tolist()
@@ -96,8 +99,8 @@ def warn_of_many(classes: NDArray[Any], origin: str, learner: AnyLearner) -> Non
     if classes.dtype.kind in "iuf" and classes.size > MANY_CLASSES:
         others = ", ".join(method for method in methods_for("numbers", learner.reads)[:2])
         warnings.warn(
-            f"{origin}: the target has {classes.size:,} different integers, taken as classes; if they are numbers to "
-            f"predict, take a method that learns numbers ({others})",
+            f"{origin}: the target has {classes.size:,} different integers, taken as classes; if"
+            f" they are numbers to predict, take a method that learns numbers ({others})",
             UserWarning,
             stacklevel=4,
         )

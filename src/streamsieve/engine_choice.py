@@ -30,8 +30,8 @@ class EngineChoice:
         if engine is None:
             if workers is not None or address is not None:
                 raise UsageError(
-                    f"workers and an address are for an engine; choose one: {spell('engine', 'local')} or "
-                    f"{spell('engine', 'ray')}"
+                    "workers and an address are for an engine; choose one:"
+                    f" {spell('engine', 'local')} or {spell('engine', 'ray')}"
                 )
             return None
         workers = cores() if workers is None else workers

@@ -79,8 +79,9 @@ def limited(memory: int | str | None) -> Iterator[None]:
     total, program = read_size(memory), max(PROGRAM, resident_memory() + STILL_TO_LOAD)
     if total < program + LEAST_FOR_DATA:
         raise UsageError(
-            f"memory {memory}: too little; Python, its libraries and the compiled methods alone take up to "
-            f"{program / 1e6:,.0f} MB; allow {size_text(program + LEAST_FOR_DATA)} or more"
+            f"memory {memory}: too little; Python, its libraries and the compiled methods alone"
+            f" take up to {program / 1e6:,.0f} MB; allow {size_text(program + LEAST_FOR_DATA)} or"
+            " more"
         )
     limit = Limit(total, (total - program) // PARTS_FOR_READING, program)
     _limits.append(limit)
@@ -121,8 +122,8 @@ def refuse_beyond_memory(needed: int, what: str, advice: str) -> None:
     available = available_memory()
     if needed > available:
         raise DataError(
-            f"{what} take up to {size_text(needed)} of memory, and {size_text(available)} are left; {advice}, or "
-            f"{more_memory(needed)}"
+            f"{what} take up to {size_text(needed)} of memory, and {size_text(available)} are left;"
+            f" {advice}, or {more_memory(needed)}"
         )
 
 
@@ -141,8 +142,9 @@ def refuse_beyond_limit() -> None:
         held = resident_memory()
         if held > limit.total:
             raise RunError(
-                f"the run has come to {held / 1e6:,.0f} MB of memory, and {limit.total / 1e6:,.0f} MB were allowed; "
-                f"allow {size_text(1.5 * held)}, or run with fewer threads ({THREADS_VARIABLE}=1)"
+                f"the run has come to {held / 1e6:,.0f} MB of memory, and {limit.total / 1e6:,.0f}"
+                f" MB were allowed; allow {size_text(1.5 * held)}, or run with fewer threads"
+                f" ({THREADS_VARIABLE}=1)"
             )
 
 
@@ -248,8 +250,8 @@ def scratch_folder() -> Path:
         if os.access(folder, os.W_OK | os.X_OK) and not _is_in_memory(folder):
             return folder
     warnings.warn(
-        f"the folder for temporary files, {usual}, is held in memory, and so counts against it; set TMPDIR to a folder "
-        "on a disk",
+        f"the folder for temporary files, {usual}, is held in memory, and so counts against it; set"
+        " TMPDIR to a folder on a disk",
         stacklevel=2,
     )
     return usual

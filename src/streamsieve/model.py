@@ -113,8 +113,8 @@ class Model:
             number = top["streamsieve_format"]
             if number != FORMAT:
                 raise DataError(
-                    f"{origin}: model format {number}, this version reads {FORMAT}; install the version that wrote it "
-                    f"({top.get('version', 'unknown')}) or train again"
+                    f"{origin}: model format {number}, this version reads {FORMAT}; install the"
+                    f" version that wrote it ({top.get('version', 'unknown')}) or train again"
                 )
             arrays = {name: _read_array(archive, member) for name, member in members.items()}
         known = (top["method"], top["params"], top["learned"], top["note"], top["version"])

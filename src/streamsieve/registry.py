@@ -23,28 +23,28 @@ class Entry(NamedTuple):
 
 
 SOFS_PAPER = (
-    "Y. Wu, S. C. H. Hoi, T. Mei, N. Yu: Large-scale online feature selection for ultra-high dimensional sparse data. "
-    "ACM Transactions on Knowledge Discovery from Data 11(4), 2017"
+    "Y. Wu, S. C. H. Hoi, T. Mei, N. Yu: Large-scale online feature selection for ultra-high"
+    " dimensional sparse data. ACM Transactions on Knowledge Discovery from Data 11(4), 2017"
 )
 OS_PAPER = (
-    "H. Yang, R. Fujimaki, Y. Kusumura, J. Liu: Online feature selection: a limited-memory substitution algorithm and "
-    "its asynchronous parallel variation. 2016"
+    "H. Yang, R. Fujimaki, Y. Kusumura, J. Liu: Online feature selection: a limited-memory"
+    " substitution algorithm and its asynchronous parallel variation. 2016"
 )
 SAOLA_PAPER = (
-    "K. Yu, X. Wu, W. Ding, J. Pei: Scalable and accurate online feature selection for big data. ACM Transactions on "
-    "Knowledge Discovery from Data 11(2), 2016"
+    "K. Yu, X. Wu, W. Ding, J. Pei: Scalable and accurate online feature selection for big data."
+    " ACM Transactions on Knowledge Discovery from Data 11(2), 2016"
 )
 OFS_PAPER = (
-    "J. Wang, P. Zhao, S. C. H. Hoi, R. Jin: Online feature selection and its applications. IEEE Transactions on "
-    "Knowledge and Data Engineering 26(3), 2014"
+    "J. Wang, P. Zhao, S. C. H. Hoi, R. Jin: Online feature selection and its applications. IEEE"
+    " Transactions on Knowledge and Data Engineering 26(3), 2014"
 )
 LOCAL_PAPER = (
-    "Y. Sun, S. Todorovic, S. Goodison: A feature selection algorithm capable of handling extremely large data "
-    "dimensionality. SDM 2008"
+    "Y. Sun, S. Todorovic, S. Goodison: A feature selection algorithm capable of handling extremely"
+    " large data dimensionality. SDM 2008"
 )
 OSFS_PAPER = (
-    "X. Wu, K. Yu, W. Ding, H. Wang, X. Zhu: Online feature selection with streaming features. IEEE Transactions on "
-    "Pattern Analysis and Machine Intelligence 35, 2013"
+    "X. Wu, K. Yu, W. Ding, H. Wang, X. Zhu: Online feature selection with streaming features. IEEE"
+    " Transactions on Pattern Analysis and Machine Intelligence 35, 2013"
 )
 AROW_PAPER = (
     "K. Crammer, A. Kulesza, M. Dredze: Adaptive regularization of weight vectors. NIPS 2009"
@@ -61,19 +61,21 @@ METHODS = {
     "ogd": Entry(
         "rows.baselines:OGD",
         "OGD",
-        "M. Zinkevich: Online convex programming and generalized infinitesimal gradient ascent. ICML 2003",
+        "M. Zinkevich: Online convex programming and generalized infinitesimal gradient ascent."
+        " ICML 2003",
     ),
     "fobos": Entry(
         "rows.baselines:FOBOS",
         "FOBOS",
-        "J. Duchi, Y. Singer: Efficient online and batch learning using forward backward splitting. Journal of Machine "
-        "Learning Research 10, 2009",
+        "J. Duchi, Y. Singer: Efficient online and batch learning using forward backward splitting."
+        " Journal of Machine Learning Research 10, 2009",
     ),
     "arow": Entry("rows.baselines:AROW", "AROW", AROW_PAPER),
     "arow-regressor": Entry(
         "rows.baselines:AROW_REGRESSOR",
         "AROWRegressor",
-        "N. Vaits, K. Crammer: Re-adapting the regularization of weights for non-stationary regression. ALT 2011",
+        "N. Vaits, K. Crammer: Re-adapting the regularization of weights for non-stationary"
+        " regression. ALT 2011",
     ),
     "random-selection": Entry("rows.first_order:RANDOM_SELECTION", "RandomSelection", OFS_PAPER),
     "saola": Entry("columns.saola:SAOLA", "SAOLA", SAOLA_PAPER),
@@ -81,38 +83,40 @@ METHODS = {
     "ogfs": Entry(
         "columns.rivals:OGFS",
         "OGFS",
-        "J. Wang, Z.-Q. Zhao, X. Hu, Y.-M. Cheung, M. Wang, X. Wu: Online group feature selection. IJCAI 2013",
+        "J. Wang, Z.-Q. Zhao, X. Hu, Y.-M. Cheung, M. Wang, X. Wu: Online group feature selection."
+        " IJCAI 2013",
     ),
     "osfs": Entry("columns.rivals:OSFS", "OSFS", OSFS_PAPER),
     "fast-osfs": Entry("columns.rivals:FAST_OSFS", "FastOSFS", OSFS_PAPER),
     "fcbf": Entry(
         "columns.filters:FCBF",
         "FCBF",
-        "L. Yu, H. Liu: Feature selection for high-dimensional data: a fast correlation-based filter solution. ICML "
-        "2003",
+        "L. Yu, H. Liu: Feature selection for high-dimensional data: a fast correlation-based"
+        " filter solution. ICML 2003",
     ),
     "mrmr": Entry(
         "columns.filters:MRMR",
         "MRMR",
-        "H. Peng, F. Long, C. Ding: Feature selection based on mutual information. IEEE Transactions on Pattern "
-        "Analysis and Machine Intelligence 27, 2005",
+        "H. Peng, F. Long, C. Ding: Feature selection based on mutual information. IEEE"
+        " Transactions on Pattern Analysis and Machine Intelligence 27, 2005",
     ),
     "iamb": Entry(
         "columns.filters:IAMB",
         "IAMB",
-        "I. Tsamardinos, C. Aliferis, A. Statnikov: Algorithms for large scale Markov blanket discovery. FLAIRS 2003",
+        "I. Tsamardinos, C. Aliferis, A. Statnikov: Algorithms for large scale Markov blanket"
+        " discovery. FLAIRS 2003",
     ),
     "mmmb": Entry(
         "columns.filters:MMMB",
         "MMMB",
-        "I. Tsamardinos, C. Aliferis, A. Statnikov: Time and sample efficient discovery of Markov blankets and direct "
-        "causal relations. KDD 2003",
+        "I. Tsamardinos, C. Aliferis, A. Statnikov: Time and sample efficient discovery of Markov"
+        " blankets and direct causal relations. KDD 2003",
     ),
     "alpha-investing": Entry(
         "columns.rivals:ALPHA_INVESTING",
         "AlphaInvesting",
-        "J. Zhou, D. P. Foster, R. A. Stine, L. H. Ungar: Streamwise feature selection. Journal of Machine Learning "
-        "Research 7, 2006",
+        "J. Zhou, D. P. Foster, R. A. Stine, L. H. Ungar: Streamwise feature selection. Journal of"
+        " Machine Learning Research 7, 2006",
     ),
     "online-substitution": Entry(
         "columns.substitution:ONLINE_SUBSTITUTION", "OnlineSubstitution", OS_PAPER
@@ -126,9 +130,9 @@ METHODS = {
     "projected-gradient": Entry(
         "matrix.projected_gradient:PROJECTED_GRADIENT",
         "ProjectedGradient",
-        "T. Blumensath, M. E. Davies: Normalized iterative hard thresholding: guaranteed stability and performance. "
-        "IEEE Journal of Selected Topics in Signal Processing 4, 2010; S. Foucart: Hard thresholding pursuit. SIAM "
-        "Journal on Numerical Analysis 49, 2011",
+        "T. Blumensath, M. E. Davies: Normalized iterative hard thresholding: guaranteed stability"
+        " and performance. IEEE Journal of Selected Topics in Signal Processing 4, 2010; S."
+        " Foucart: Hard thresholding pursuit. SIAM Journal on Numerical Analysis 49, 2011",
     ),
     "local-learning": Entry("matrix.local_learning:LOCAL_LEARNING", "LocalLearning", LOCAL_PAPER),
     "relieff": Entry(
@@ -139,8 +143,8 @@ METHODS = {
     "irelief": Entry(
         "matrix.weighing:IRELIEF",
         "IRelief",
-        "Y. Sun: Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE Transactions on "
-        "Pattern Analysis and Machine Intelligence 29(6), 2007",
+        "Y. Sun: Iterative RELIEF for feature weighting: algorithms, theories, and applications."
+        " IEEE Transactions on Pattern Analysis and Machine Intelligence 29(6), 2007",
     ),
 }
 
@@ -174,7 +178,8 @@ def refuse_unknown_parameters(method: str, params: Iterable[str], origin: str = 
         if name not in names:
             near = did_you_mean(name, names)
             raise UsageError(
-                f"{prefix(origin)}{method} has no parameter {name!r}{near}; it has {', '.join(names)}"
+                f"{prefix(origin)}{method} has no parameter {name!r}{near}; it has"
+                f" {', '.join(names)}"
             )
 
 

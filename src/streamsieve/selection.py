@@ -84,8 +84,8 @@ class Selection:
             import pandas
         except ImportError:
             raise ImportError(
-                "to_frame makes a pandas DataFrame, and pandas is not installed: pip install pandas; ranked() gives "
-                "the same as a list of dictionaries"
+                "to_frame makes a pandas DataFrame, and pandas is not installed: pip install"
+                " pandas; ranked() gives the same as a list of dictionaries"
             ) from None
         columns = self._columns(None, more)
         columns["index"] = columns.pop("feature")

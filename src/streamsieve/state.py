@@ -196,9 +196,11 @@ def arrays_of(state: State, before: str = "", **sizes: int) -> Arrays:
 def with_arrays(state: T, arrays: Arrays, before: str = "") -> T:
     """Return a state like another, of arrays that are named as by ``arrays_of``."""
     parts = {
-        name: arrays[before + name]
-        if isinstance(part, np.ndarray)
-        else with_arrays(part, arrays, f"{before}{name}.")
+        name: (
+            arrays[before + name]
+            if isinstance(part, np.ndarray)
+            else with_arrays(part, arrays, f"{before}{name}.")
+        )
         for name, part in parts_of(state).items()
     }
     return cast(T, tuple(parts.values())) if is_tuple(state) else changed(state, **parts)

@@ -113,7 +113,8 @@ def read_target(
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise DataError(
-            f"{prefix(origin)}the target is {show(classes[0])} in all rows; nothing can depend on it"
+            f"{prefix(origin)}the target is {show(classes[0])} in all rows; nothing can depend"
+            " on it"
         )
     kind = kind_of(y, classes, task, kinds, origin)
     weights = np.ones(y.size)
@@ -148,20 +149,22 @@ def kind_of(
         kind = KIND_OF_TASK[task]
         if kind == "numbers" and y.dtype.kind not in "biuf":
             raise DataError(
-                f"{prefix(origin)}{spell('task', 'regression')} needs a target of numbers, not {show(y[0])}"
+                f"{prefix(origin)}{spell('task', 'regression')} needs a target of numbers, not"
+                f" {show(y[0])}"
             )
         return kind
     if kinds == ONLY_CLASSES:
         if continuous and values.size > 2:
             raise NotClassesError(
-                f"{prefix(origin)}this method learns classes, and the target is a regression's: numbers with "
-                f"fractions, {values.size:,} different ones"
+                f"{prefix(origin)}this method learns classes, and the target is a regression's:"
+                f" numbers with fractions, {values.size:,} different ones"
             )
         return "classes"
     if not continuous and y.dtype.kind in "iuf" and values.size > MANY_CLASSES:
         warnings.warn(
-            f"{prefix(origin)}the target has {values.size:,} different integers, taken as classes; if they are numbers "
-            f"to predict, set {spell('task', 'regression')}, otherwise {spell('task', 'classification')}",
+            f"{prefix(origin)}the target has {values.size:,} different integers, taken as classes;"
+            f" if they are numbers to predict, set {spell('task', 'regression')}, otherwise"
+            f" {spell('task', 'classification')}",
             UserWarning,
             stacklevel=2,
         )
@@ -199,8 +202,8 @@ def labels_like(
     if is_text(y) != is_text(classes):
         kinds = ("text", "numbers") if is_text(y) else ("numbers", "text")
         raise DataError(
-            f"{prefix(origin)}the labels are {kinds[0]}, such as {show(y[0])}, but {kinds[1]}, such as "
-            f"{show(classes[0])}, in the training; write them alike"
+            f"{prefix(origin)}the labels are {kinds[0]}, such as {show(y[0])}, but {kinds[1]}, such"
+            f" as {show(classes[0])}, in the training; write them alike"
         )
     return y
 
@@ -316,11 +319,14 @@ class Labels:
             cure = "is not one of the classes given; correct the label or the classes"
         elif has_fractions(np.array([label, *classes.tolist()])):
             return NotClassesError(
-                f"{where}label {show(label)} is a third one beside {known}, and numbers with fractions are hardly "
-                "classes"
+                f"{where}label {show(label)} is a third one beside {known}, and numbers with"
+                " fractions are hardly classes"
             )
         else:
-            cure = f"is a third class beside {known}; name all classes: {spell('classes', ['A', 'B', 'C'])}"
+            cure = (
+                f"is a third class beside {known}; name all classes:"
+                f" {spell('classes', ['A', 'B', 'C'])}"
+            )
         return NewLabelError(f"{where}label {show(label)} {cure}", label)
 
     def refuse_one_class(self, origin: str) -> None:

@@ -283,7 +283,8 @@ def train_with(
     passes = learner.passes_over(feed.source)
     if passes > 1 and not feed.source.rewindable:
         raise UsageError(
-            f"{source.name}: can be read only once, and {passes} passes are asked for; save it to a file"
+            f"{source.name}: can be read only once, and {passes} passes are asked for; save it to a"
+            " file"
         )
     if not learner.started:
         width = learner.width_of(feed.source)
@@ -392,7 +393,8 @@ def pieces(
             seen += size
     if seen < done:
         raise DataError(
-            f"{feed.source.name}: has {seen:,} {feed.unit}, but the checkpoint was written after {done:,}"
+            f"{feed.source.name}: has {seen:,} {feed.unit}, but the checkpoint was written after"
+            f" {done:,}"
         )
 
 

@@ -74,7 +74,8 @@ def refuse_unusable(values: Any, what: str, origin: str = "") -> None:
     """
     if is_masked(values):
         raise DataError(
-            f"{prefix(origin)}{what} is a masked array, and its mask would be lost; fill it first: {what}.filled(...)"
+            f"{prefix(origin)}{what} is a masked array, and its mask would be lost; fill it first:"
+            f" {what}.filled(...)"
         )
     if is_sparse(values):
         refuse_broken(values, what, origin)
@@ -188,7 +189,8 @@ def simple_labels(labels: NDArray[Any], origin: str = "") -> NDArray[Any]:
             raise DataError(f"{at} is of type {shown}; labels are all text or all numbers")
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise DataError(
-                f"{at} has more than 64 bits; give such labels as text, or as floats if they are numbers to predict"
+                f"{at} has more than 64 bits; give such labels as text, or as floats if they are"
+                " numbers to predict"
             )
     integers = len(there) == len(labels) and all(
         issubclass(kind, int | np.integer) for kind in kinds
@@ -248,7 +250,10 @@ def fault_of(
     ):
         return f"its indptr does not ascend from 0 for {lines:,} lines"
     if indptr[-1] > min(indices.size, n_values):
-        return f"its indptr ends at {int(indptr[-1]):,}, and there are {min(indices.size, n_values):,} entries"
+        return (
+            f"its indptr ends at {int(indptr[-1]):,}, and there are {min(indices.size, n_values):,}"
+            " entries"
+        )
     if not in_range(indices[: indptr[-1]], width):
         return "an index is negative or beyond its shape"
     return None

@@ -22,6 +22,6 @@ def sparse_stream(
     dense[random.random((rows, features)) < 0.7] = 0
     hidden = random.standard_normal(features) * (np.arange(features) % 3 == 0)
     numbers = dense @ hidden + 0.1 * random.standard_normal(rows)
-    return csr_array(dense), 3.0 + numbers if kind == "numbers" else np.where(
-        numbers > 0, 1.0, -1.0
+    return csr_array(dense), (
+        3.0 + numbers if kind == "numbers" else np.where(numbers > 0, 1.0, -1.0)
     )

@@ -174,9 +174,9 @@ def check_kernels_agree_with_plain_python(make: Maker) -> None:
     X, y = sparse_stream(make.kind, rows=60)
     compiled = learned(make().fit(X, y))
     interpreted = learned_elsewhere(
-        "from tests.checks.data import sparse_stream\n"
-        "import json; from tests.checks.rows import Maker\n"
-        "selector = Maker(sys.argv[1], json.loads(sys.argv[2]))().fit(*sparse_stream(sys.argv[3], rows=60))\n",
+        "from tests.checks.data import sparse_stream\nimport json; from tests.checks.rows import"
+        " Maker\nselector = Maker(sys.argv[1],"
+        " json.loads(sys.argv[2]))().fit(*sparse_stream(sys.argv[3], rows=60))\n",
         [make.method, json.dumps(make.params), make.kind],
         NUMBA_DISABLE_JIT="1",
     )

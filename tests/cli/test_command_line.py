@@ -253,7 +253,7 @@ def test_the_bar_leaves_out_what_is_not_known() -> None:
 
 def test_help_of_select_needs_no_numba() -> None:
     script = (
-        "import sys\nfrom streamsieve.cli import main\nmain(['select', '--help'], standalone_mode=False)\n"
-        "assert not {'numpy', 'numba', 'rich'} & set(sys.modules)\n"
+        "import sys\nfrom streamsieve.cli import main\nmain(['select', '--help'],"
+        " standalone_mode=False)\nassert not {'numpy', 'numba', 'rich'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)

@@ -54,11 +54,9 @@ def test_examples_in_documents_run(document: Path, workplace: Path) -> None:
 
 def test_start_up_imports_nothing_heavy() -> None:
     script = (
-        "import sys, streamsieve\n"
-        "from streamsieve.cli import main\n"
-        "main(['--help'], standalone_mode=False)\n"
-        "heavy = {'numpy', 'scipy', 'sklearn', 'numba', 'pyarrow', 'rich', 'pandas'} & set(sys.modules)\n"
-        "assert not heavy, heavy\n"
+        "import sys, streamsieve\nfrom streamsieve.cli import main\nmain(['--help'],"
+        " standalone_mode=False)\nheavy = {'numpy', 'scipy', 'sklearn', 'numba', 'pyarrow', 'rich',"
+        " 'pandas'} & set(sys.modules)\nassert not heavy, heavy\n"
     )
     subprocess.run([sys.executable, "-c", script], check=True, capture_output=True)
 

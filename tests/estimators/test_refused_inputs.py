@@ -60,11 +60,11 @@ Y_ENTRANCES: dict[str, Callable[[Any], Any]] = {
 }
 WEIGHT_ENTRANCES: dict[str, Callable[[Any], Any]] = {
     "rows": lambda w: ss.SOFS(2).fit(NUMBERS, CLASSES, sample_weight=w),
-    "more rows": lambda w: ss.SOFS(2).partial_fit(
-        NUMBERS, CLASSES, classes=[0, 1], sample_weight=w
+    "more rows": (
+        lambda w: ss.SOFS(2).partial_fit(NUMBERS, CLASSES, classes=[0, 1], sample_weight=w)
     ),
-    "rows by name": lambda w: ss.SOFS(2, max_cells=64).fit(
-        [{"a": 1.0}] * ROWS, CLASSES, sample_weight=w
+    "rows by name": (
+        lambda w: ss.SOFS(2, max_cells=64).fit([{"a": 1.0}] * ROWS, CLASSES, sample_weight=w)
     ),
 }
 

@@ -189,22 +189,30 @@ def draw(number: random.Random) -> Combination:
         zero_based=happens(0.35 if layout == "sparse" else 0.05),
         says_base=happens(0.5),
         names=happens(0.3 if layout in ("sparse", "columns") else 0.02),
-        drop=tuple(sorted(number.sample(range(n_columns), number.randint(1, 2))))
-        if happens(0.3)
-        else (),
-        only=tuple(sorted(number.sample(range(n_columns), number.randint(2, n_columns))))
-        if happens(0.2)
-        else None,
-        strings=number.choice(("onehot", "hash", "drop", "error"))
-        if texts and happens(0.4)
-        else "onehot",
+        drop=(
+            tuple(sorted(number.sample(range(n_columns), number.randint(1, 2))))
+            if happens(0.3)
+            else ()
+        ),
+        only=(
+            tuple(sorted(number.sample(range(n_columns), number.randint(2, n_columns))))
+            if happens(0.2)
+            else None
+        ),
+        strings=(
+            number.choice(("onehot", "hash", "drop", "error"))
+            if texts and happens(0.4)
+            else "onehot"
+        ),
         missing=fill if (gaps and happens(0.95)) or happens(0.1) else "error",
         method=method,
         params=tuple((name, value) for name, value in drawn.items() if name in known),
         classes=labels != "numbers" and happens(0.2 if learner.reads == "rows" else 0.01),
-        groups=number.choice(("lines", "pairs"))
-        if not texts and happens(0.7 if learner.knows_groups else 0.01)
-        else "",
+        groups=(
+            number.choice(("lines", "pairs"))
+            if not texts and happens(0.7 if learner.knows_groups else 0.01)
+            else ""
+        ),
         random_state=number.randrange(100) if "random_state" in known else None,
         workers=number.randint(1, 2) if happens(0.04) else 0,
         checkpoint_every=number.randint(3, 20) if happens(0.4) else 0,

@@ -94,7 +94,10 @@ def same_predictions(first: Any, second: Any) -> str:
 def same_values(first: NDArray[Any], second: NDArray[Any]) -> str:
     if alike(first, second, TOLERANCE):
         return ""
-    return f"the first row is {first[:1].tolist()} of {first.shape}, and then {second[:1].tolist()} of {second.shape}"
+    return (
+        f"the first row is {first[:1].tolist()} of {first.shape}, and then {second[:1].tolist()} of"
+        f" {second.shape}"
+    )
 
 
 def alike(first: Any, second: Any, tolerance: float) -> bool:

@@ -28,7 +28,10 @@ from streamsieve.sources.svmlight_parsing import parse_text
 PROT_NONE = 0
 PAGE = mmap.PAGESIZE
 CORPUS = Path(__file__).parent / "corpus"
-PLAIN = b"1 1:0.5 2:3 17:-4.25 123456:7\n-1 3:1e-3 4:.5 qid:3 5:1 # more\n+1 1234567890123456:0.1234567890123456\n"
+PLAIN = (
+    b"1 1:0.5 2:3 17:-4.25 123456:7\n-1 3:1e-3 4:.5 qid:3 5:1 # more\n+1"
+    b" 1234567890123456:0.1234567890123456\n"
+)
 
 Bytes = NDArray[np.uint8]
 Parser = Callable[[Bytes], object]

@@ -60,7 +60,10 @@ READING = "target", "zero_based", "names", "drop", "only", "strings", "missing",
 
 PROMISES = {
     "traceback": "a command ends with a result or with a refusal (exit code 1 or 2)",
-    "python": "select of the command line and of Python give the same features and scores, or refuse alike",
+    "python": (
+        "select of the command line and of Python give the same features and scores, or refuse"
+        " alike"
+    ),
     "resume": "a run that is killed and resumed selects what an uninterrupted one does",
     "worker": "one worker of an engine selects what no engine does",
     "test": "the accuracy, or R2, of --test is that of predict",
@@ -68,7 +71,9 @@ PROMISES = {
     "transform": "apply writes what transform of the loaded model gives of the same rows in memory",
     "reduced": "predict of what apply wrote gives what predict of the complete rows gives",
     "order": "predict and apply find the columns of a table by name, in any order",
-    "training order": "columns of a table in another order give the same selected names and the same predictions",
+    "training order": (
+        "columns of a table in another order give the same selected names and the same predictions"
+    ),
 }
 
 
@@ -181,7 +186,10 @@ def exemption(promise: str, c: Combination) -> str:
             ),
             (
                 has_rivals,
-                "the first rows fill the budget with features that are alike so far, in order of their ids",
+                (
+                    "the first rows fill the budget with features that are alike so far, in order"
+                    " of their ids"
+                ),
             ),
             (c.random_state is not None, "the method draws features by their ids"),
             ("max_cells" in dict(c.params), "which features share a cell depends on their ids"),
@@ -226,8 +234,10 @@ class Trial:
     def run(self) -> None:
         """Write the data, select from it, and use what was selected."""
         c = self.c
-        write_columns(self.train, self.rows, c) if "columns" in c.layout else write(
-            self.train, self.rows, c, c.is_table
+        (
+            write_columns(self.train, self.rows, c)
+            if "columns" in c.layout
+            else write(self.train, self.rows, c, c.is_table)
         )
         write(self.new, self.new_rows, c, c.new_is_table)
         (self.folder / "names.txt").write_text("".join(f"{word}\n" for word in self.words))
@@ -400,9 +410,9 @@ class Trial:
         wide = np.zeros((n_rows, max(c.n_columns, selected[-1] + 1, found.shape[1])))
         wide[:, : found.shape[1]] = found
         return done._replace(
-            value=wide[:, : selected.size]
-            if c.renumber or c.reduced_is_table
-            else wide[:, selected]
+            value=(
+                wide[:, : selected.size] if c.renumber or c.reduced_is_table else wide[:, selected]
+            )
         )
 
     # ---- their likes in Python

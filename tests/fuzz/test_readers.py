@@ -22,7 +22,10 @@ EXAMPLES = {"svmlight_text": 300, "names": 100, "svmlight_file": 100, "delimited
 GUIDED = ("svmlight_text", "delimited_file", "npz")  # the others are fuzzed by `make fuzz`
 SECONDS = 2
 KNOWN = CORPUS.parent / "known"  # inputs that find what is not cured yet
-NO_ATHERIS = "atheris is not installed (it has wheels for Linux on x86-64): coverage-guided fuzzing is NOT run"
+NO_ATHERIS = (
+    "atheris is not installed (it has wheels for Linux on x86-64): coverage-guided fuzzing is"
+    " NOT run"
+)
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -31,9 +31,16 @@ WIDE_NUMBERS = ",".join([NUMBERS] * 150)
 WIDE_HEADER = "y" + "".join(f",c{k}" for k in range(WIDE_NUMBERS.count(",") + 1))
 ODD = (1.0, -2.5, 0.1, 123456.789, 1e20, 3e38, 1e-20, -1e-44, 1e9, 0.0001, 16777216.0, 0.0)
 TEXTS = {  # numbers in all spellings, quotes, empty fields and lines, returns, comments, ids out of order
-    "rows.svm": f"1 3:1 17:2.5\n-1 qid:3 2:0.1 1:4 # a query\n\n# nothing\n1.0e0\t{ENTRIES}\r\n-1 12345678:1",
-    "rows.csv": f'{HEADER}\n1,{NUMBERS}\n\n"0",{NUMBERS}\r\n1{"," * NUMBERS.count(",")},"5"\n0,{NUMBERS}\n',
-    "wide.csv": f"{WIDE_HEADER}\n\n\r\n1,{WIDE_NUMBERS}\n0,{WIDE_NUMBERS}\r\n1{',' * WIDE_HEADER.count(',')}\n",
+    "rows.svm": (
+        f"1 3:1 17:2.5\n-1 qid:3 2:0.1 1:4 # a query\n\n# nothing\n1.0e0\t{ENTRIES}\r\n-1"
+        " 12345678:1"
+    ),
+    "rows.csv": (
+        f'{HEADER}\n1,{NUMBERS}\n\n"0",{NUMBERS}\r\n1{"," * NUMBERS.count(",")},"5"\n0,{NUMBERS}\n'
+    ),
+    "wide.csv": (
+        f"{WIDE_HEADER}\n\n\r\n1,{WIDE_NUMBERS}\n0,{WIDE_NUMBERS}\r\n1{',' * WIDE_HEADER.count(',')}\n"
+    ),
     "rows.tsv": f"{HEADER}\n1,{NUMBERS}\r\n\r\n0{',' * NUMBERS.count(',')},\r\n0,{NUMBERS}".replace(
         ",", "\t"
     ),

@@ -207,8 +207,10 @@ def test_lines_are_brought_to_their_scale(kind: int) -> None:
     span[3] = 1.0  # a constant line is 0 throughout
     expected = {
         MIN_MAX: (lines - low) / span,
-        STANDARD: (lines - lines.mean(axis=1, keepdims=True))
-        / np.where(span == 1.0, 1.0, lines.std(1, keepdims=True)),
+        STANDARD: (
+            (lines - lines.mean(axis=1, keepdims=True))
+            / np.where(span == 1.0, 1.0, lines.std(1, keepdims=True))
+        ),
         NONE: lines - low,
     }[kind]
     shift, factor = np.full(4, 9.0), np.full(4, 9.0)

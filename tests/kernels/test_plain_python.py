@@ -19,7 +19,10 @@ ROOT = Path(__file__).parents[2]
 
 def interpreted(module: str, call: str) -> Any:
     """What a call of one of the modules beside this one gives where kernels are not compiled."""
-    script = f"import sys; sys.path.insert(0, sys.argv[1]); from tests.kernels.{module} import *; found = {call}"
+    script = (
+        f"import sys; sys.path.insert(0, sys.argv[1]); from tests.kernels.{module} import *; found"
+        f" = {call}"
+    )
     return in_other_process(script, [str(ROOT)], NUMBA_DISABLE_JIT="1")
 
 

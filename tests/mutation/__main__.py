@@ -182,8 +182,8 @@ def try_module(name: str, arguments: argparse.Namespace) -> Count:
             print(f"{module}:{mutant.line}: {mutant}", flush=True)
     seconds = time.monotonic() - began
     print(
-        f"{name}: {len(mutants)} of {n_mutants} mutants, {len(mutants) - equivalent - alive} noticed, "
-        f"{equivalent} equivalent, {alive} survive ({seconds:.0f} s)",
+        f"{name}: {len(mutants)} of {n_mutants} mutants, {len(mutants) - equivalent - alive}"
+        f" noticed, {equivalent} equivalent, {alive} survive ({seconds:.0f} s)",
         flush=True,
     )
     return Count(len(mutants), equivalent, alive)
@@ -210,7 +210,8 @@ def main() -> None:
     counts = [try_module(name, arguments) for name in arguments.names or MODULES]
     tried, equivalent, alive = (sum(column) for column in zip(*counts, strict=True))
     print(
-        f"{tried} mutants, {tried - equivalent - alive} noticed, {equivalent} equivalent, {alive} survive"
+        f"{tried} mutants, {tried - equivalent - alive} noticed, {equivalent} equivalent, {alive}"
+        " survive"
     )
 
 

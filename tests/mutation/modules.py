@@ -9,7 +9,10 @@ READING, ROWS = "src/streamsieve/kernels/reading", "src/streamsieve/kernels/rows
 def sofs(streams: str) -> list[str]:
     """SOFS against its oracles: longer streams of these names, shorter ones, those in fixed memory, candidates."""
     named = f"({streams}) and (longer or candidates_agree and not 300)"
-    names = f"{named} or sofs and not longer or forgetting or shared_cells_agree or class_steps or intercept_of_their_row"
+    names = (
+        f"{named} or sofs and not longer or forgetting or shared_cells_agree or class_steps or"
+        " intercept_of_their_row"
+    )
     rows = ("oracles", "max_cells", "curve")
     kernels = ["tests/kernels/test_class_steps.py", "tests/kernels/test_heap.py"]
     return [*kernels, *(f"tests/selectors/rows/test_{name}.py" for name in rows), "-k", names]
@@ -25,8 +28,11 @@ SVMLIGHT = [
     "tests/sources/test_svmlight.py",
     "tests/sources/test_writers.py",
     "-k",
-    "well_formed or ids_past or zeros or nearest or too_large or largest or means_the_same or odd_entry or named_with "
-    "or chunk_size or random_file or repeated or zero_based or float32_survives_svmlight or sparse_rows_come_back",
+    (
+        "well_formed or ids_past or zeros or nearest or too_large or largest or means_the_same or"
+        " odd_entry or named_with or chunk_size or random_file or repeated or zero_based or"
+        " float32_survives_svmlight or sparse_rows_come_back"
+    ),
 ]
 
 MODULES: dict[str, tuple[str, list[str]]] = {

@@ -35,9 +35,10 @@ def best_weights(margins, start, regularization):
     def objective(w):
         at = margins @ w
         pull = 1.0 / (1.0 + np.exp(np.clip(at, -700, 700)))
-        return np.logaddexp(
-            0.0, -at
-        ).sum() + regularization * w.sum(), regularization - pull @ margins
+        return (
+            np.logaddexp(0.0, -at).sum() + regularization * w.sum(),
+            regularization - pull @ margins,
+        )
 
     options = {"maxiter": 100_000, "maxfun": 1_000_000, "ftol": 1e-15, "gtol": 1e-10}
     bounds = [(0.0, None)] * margins.shape[1]

@@ -165,7 +165,10 @@ def test_a_description_is_what_json_holds_and_says_the_same_as_the_record() -> N
         ({}, "With 60 of 600 features, 91.0% of the test rows are predicted correctly."),
         (
             {"test_accuracy": None},
-            "With 60 of 600 features, 87.0% of the rows were predicted correctly before they were learned.",
+            (
+                "With 60 of 600 features, 87.0% of the rows were predicted correctly before they"
+                " were learned."
+            ),
         ),
         (
             {"test_accuracy": None, "test_r2": 0.5},

@@ -142,8 +142,9 @@ def test_cells_are_text_for_people() -> None:
         "0.1235",
         "a",
     ]
-    assert aligned(["", "seconds"], [["one", "1.5"], ["twelve", "12.25"]]) == (
-        "|        | seconds |\n| ------ | ------: |\n| one    |     1.5 |\n| twelve |   12.25 |"
+    assert (
+        aligned(["", "seconds"], [["one", "1.5"], ["twelve", "12.25"]])
+        == "|        | seconds |\n| ------ | ------: |\n| one    |     1.5 |\n| twelve |   12.25 |"
     )
     assert [duration(seconds) for seconds in (0.1, 89, 200)] == ["1 s", "89 s", "3 min"]
 

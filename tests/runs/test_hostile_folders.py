@@ -385,9 +385,11 @@ ARRAY_CHANGES: dict[str, Callable[[np.ndarray], np.ndarray | None]] = {
     "first one more": lambda array: np.concatenate(
         [array[:1] + np.array(1, array.dtype), array[1:]]
     ),
-    "first and last": lambda array: np.concatenate(
-        [array[:1] + 1, array[1:-1], array[-1:] - 1]
-    ).astype(array.dtype),
+    "first and last": (
+        lambda array: np.concatenate([array[:1] + 1, array[1:-1], array[-1:] - 1]).astype(
+            array.dtype
+        )
+    ),
     "negative": lambda array: -array,
     "zeros": np.zeros_like,
     "huge": lambda array: np.full_like(

@@ -214,7 +214,10 @@ def test_a_conversion_that_is_asked_to_end_leaves_nothing_half_written(
 
 def test_what_is_ignored_stays_so(rows: Path, tmp_path: Path) -> None:
     """As under nohup."""
-    code = "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    code = (
+        "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN);"
+        " os.execv(sys.argv[1], sys.argv[1:])"
+    )
     output = tmp_path / "out.svm"
     process = subprocess.Popen([sys.executable, "-c", code, *command("convert", rows, output)])
     wait_for(lambda: list(tmp_path.iterdir()))

@@ -491,7 +491,12 @@ def test_a_run_on_several_files_is_resumed_with_the_same_result(
     first, last = str(parts / "part-1.svm"), str(parts / "part-10.svm")
     assert (
         expected["data"].items()
-        >= {"first": first, "last": last, "n_files": 3, "bytes": size}.items()
+        >= {
+            "first": first,
+            "last": last,
+            "n_files": 3,
+            "bytes": size,
+        }.items()
     )
 
 

@@ -187,7 +187,8 @@ def test_the_message_has_both_numbers() -> None:
     remark = remarks_on((random.standard_normal((2000, 30)), y))[MAJORITY]
     others = np.count_nonzero(y == "no")
     assert re.fullmatch(
-        r"[\d,]+ of 2,000 rows were predicted wrongly before they were learned, not clearly fewer than by predicting "
+        r"[\d,]+ of 2,000 rows were predicted wrongly before they were learned, not clearly fewer"
+        r" than by predicting "
         rf"'yes' for all of them \({others}\)",
         remark.message,
     )

@@ -95,7 +95,9 @@ def test_missing_values_are_filled_in_or_named_or_kept(tmp_path, form):
     data = form_of(GAPS, form, tmp_path)
     with pytest.raises(
         ss.DataError,
-        match=r"row 4: column '(age|town|member)' has no value; .* missing='zero' or missing='mean'",
+        match=(
+            r"row 4: column '(age|town|member)' has no value; .* missing='zero' or missing='mean'"
+        ),
     ):
         by_rows(ss.open_source(data, target="y"))
     zero, mean, skip = (

@@ -32,7 +32,8 @@ def test_every_function_that_a_format_names_is_there(known: Format):
                 assert callable(formats.function(named))
             except (ImportError, AttributeError) as error:
                 pytest.fail(
-                    f"the format {known.name} names {field}={named!r}, which cannot be imported: {error}"
+                    f"the format {known.name} names {field}={named!r}, which cannot be imported:"
+                    f" {error}"
                 )
 
 

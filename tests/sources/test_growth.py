@@ -126,10 +126,15 @@ def test_a_late_level_is_learned_and_predicted_with(tmp_path: Path, form: str) -
         for label in part.labels
     ]
     assert np.mean(np.array(predicted)[20:] == late_table()["y"][20:]) > 0.9
-    workflow.apply(tmp_path / "run", data, tmp_path / "less.csv", target="y") if form in (
-        "csv",
-        "parquet",
-    ) else None
+    (
+        workflow.apply(tmp_path / "run", data, tmp_path / "less.csv", target="y")
+        if form
+        in (
+            "csv",
+            "parquet",
+        )
+        else None
+    )
 
 
 @pytest.mark.parametrize("method", ["saola", "group-saola", "relieff"])

@@ -192,13 +192,13 @@ def test_a_regression_gets_numbers(tmp_path: Path) -> None:
 def test_predictions_are_written_as_the_training_has_the_labels(tmp_path: Path) -> None:
     put(tmp_path / "codes.csv", ["007", "7"] * 60)
     run_transcript(
-        "$ streamsieve select codes.csv --target y -k 1 -o run > /dev/null\n"
-        "$ streamsieve predict run codes.csv 2> /dev/null | sort -u\n007\n7\n"
-        "$ streamsieve predict run codes.csv --scores 2> /dev/null | cut -d, -f1 | sort -u\n007\n7\nprediction\n"
-        "$ streamsieve apply run codes.csv -o less.csv && cut -d, -f2 less.csv | sort -u\n"
-        '120 rows written to less.csv\n"007"\n"7"\n"y"\n'
-        "$ streamsieve select codes.csv --target y -k 1 --classes 007,8  # exits with 1\n"
-        "streamsieve: error: codes.csv: row 2: label '7' is not one of the classes given; ...\n",
+        "$ streamsieve select codes.csv --target y -k 1 -o run > /dev/null\n$ streamsieve predict"
+        " run codes.csv 2> /dev/null | sort -u\n007\n7\n$ streamsieve predict run codes.csv"
+        " --scores 2> /dev/null | cut -d, -f1 | sort -u\n007\n7\nprediction\n$ streamsieve apply"
+        " run codes.csv -o less.csv && cut -d, -f2 less.csv | sort -u\n120 rows written to"
+        ' less.csv\n"007"\n"7"\n"y"\n$ streamsieve select codes.csv --target y -k 1 --classes 007,8'
+        "  # exits with 1\nstreamsieve: error: codes.csv: row 2: label '7' is not one of the"
+        " classes given; ...\n",
         tmp_path,
     )
 

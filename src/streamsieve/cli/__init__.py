@@ -22,7 +22,10 @@ from .terminal import LONGEST_LINE, begin_notes, printable, remark, say
 
 FAILED, MISUSED = 1, 2
 SIGNALLED = 128  # and the number of the signal
-CLOSED = "standard output is closed, and there is something to write to it; redirect it to a file or to /dev/null"
+CLOSED = (
+    "standard output is closed, and there is something to write to it; redirect it to a file or to"
+    " /dev/null"
+)
 
 
 class Terminated(KeyboardInterrupt):
@@ -75,7 +78,10 @@ class Group(click.Group):
         except (DataError, RunError) as error:
             failure = str(error)
         except MemoryError as error:
-            failure = f"out of memory; hash the features to fewer, or use a machine with more memory ({error})"
+            failure = (
+                "out of memory; hash the features to fewer, or use a machine with more memory"
+                f" ({error})"
+            )
         except OverflowError as error:
             failure, code = f"a number is too large ({error}); give a smaller one", MISUSED
         except Terminated as error:
@@ -182,7 +188,9 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
         completion,
     ],
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="`streamsieve COMMAND --help` explains a command, `streamsieve methods METHOD` a method.",
+    epilog=(
+        "`streamsieve COMMAND --help` explains a command, `streamsieve methods METHOD` a method."
+    ),
 )
 @click.version_option(package_name="streamsieve", message="%(prog)s %(version)s")
 def main() -> None:

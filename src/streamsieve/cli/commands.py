@@ -46,9 +46,11 @@ BESIDE_RESUME = (
 @click.command(
     cls=Select,
     short_help="Select features from data, and keep the model and the result.",
-    help="Select features from TRAIN: a file, several that are read one after the other, a folder of files or a "
-    "quoted pattern, `-` for standard input, or `synthetic:x1`.\n\n"
-    f"Files: {formats.readable()}.",
+    help=(
+        "Select features from TRAIN: a file, several that are read one after the other, a folder"
+        " of files or a quoted pattern, `-` for standard input, or `synthetic:x1`.\n\nFiles:"
+        f" {formats.readable()}."
+    ),
 )
 @click.argument("train", nargs=-1)
 @click.option(
@@ -59,7 +61,10 @@ BESIDE_RESUME = (
     callback=read_method,
     shell_complete=complete_method,
     metavar="METHOD",
-    help="How to select. `streamsieve methods` lists the methods, `streamsieve methods METHOD` describes one.",
+    help=(
+        "How to select. `streamsieve methods` lists the methods, `streamsieve methods METHOD`"
+        " describes one."
+    ),
 )
 @click.option(
     "-k",
@@ -67,7 +72,10 @@ BESIDE_RESUME = (
     metavar="NUMBER",
     expose_value=False,
     callback=keep,
-    help="How many features to keep; below 1, a fraction of them all; `auto`, where a method can choose.",
+    help=(
+        "How many features to keep; below 1, a fraction of them all; `auto`, where a method can"
+        " choose."
+    ),
 )
 @click.option(
     "--param",
@@ -82,7 +90,10 @@ BESIDE_RESUME = (
     "--test",
     multiple=True,
     metavar="FILE",
-    help="Measure accuracy and AUC, or R2, on these rows afterwards, repeatable; or on a fraction held out: 0.2.",
+    help=(
+        "Measure accuracy and AUC, or R2, on these rows afterwards, repeatable; or on a fraction"
+        " held out: 0.2."
+    ),
 )
 @click.option(
     "-o",
@@ -95,7 +106,10 @@ BESIDE_RESUME = (
     "--checkpoint-every",
     type=click.IntRange(1),
     metavar="N",
-    help="Keep what was learned so far in RUN_DIR, every N rows, or features for methods that take columns.",
+    help=(
+        "Keep what was learned so far in RUN_DIR, every N rows, or features for methods that take"
+        " columns."
+    ),
 )
 @click.option(
     "--resume",
@@ -111,7 +125,10 @@ BESIDE_RESUME = (
 @click.option(
     "--groups",
     metavar="FILE",
-    help="The groups of the features: one integer or name per line, or lines of a feature, a tab and its group.",
+    help=(
+        "The groups of the features: one integer or name per line, or lines of a feature, a tab and"
+        " its group."
+    ),
 )
 @click.option(
     "--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random."
@@ -219,8 +236,8 @@ def refuse_beside_resume(context: click.Context) -> None:
         given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
         if given and name not in BESIDE_RESUME:
             raise UsageError(
-                f"{option.opts[0]}: --resume goes on with what the run was asked; it takes no other option but --json, "
-                "--quiet, --verbose and, of a Ray cluster, --address"
+                f"{option.opts[0]}: --resume goes on with what the run was asked; it takes no other"
+                " option but --json, --quiet, --verbose and, of a Ray cluster, --address"
             )
 
 
@@ -312,9 +329,12 @@ def predict(
 
 @click.command(
     short_help="Write data in another format, or by columns.",
-    help=f"Write DATA, one or more files, to OUTPUT in the format its suffix names: {formats.writable()}.\n\n"
-    "With --columns, rows that do not fit in memory are transposed through a folder beside OUTPUT. After an "
-    "interruption the same command goes on where it was.",
+    help=(
+        "Write DATA, one or more files, to OUTPUT in the format its suffix names:"
+        f" {formats.writable()}.\n\nWith --columns, rows that do not fit in memory are transposed"
+        " through a folder beside OUTPUT. After an interruption the same command goes on where it"
+        " was."
+    ),
 )
 @DATA
 @click.argument("output", type=click.Path(path_type=Path))
@@ -387,12 +407,18 @@ def convert(
 @click.option(
     "--noise",
     type=click.FloatRange(0),
-    help="For substitution: standard deviation of the noise; if not given 3, and 0 for classification.",
+    help=(
+        "For substitution: standard deviation of the noise; if not given 3, and 0 for"
+        " classification."
+    ),
 )
 @click.option(
     "--problem",
     type=click.IntRange(0),
-    help="For substitution: another number gives other informative features and weights; 0 if not given.",
+    help=(
+        "For substitution: another number gives other informative features and weights; 0 if not"
+        " given."
+    ),
 )
 @read_options("zero_based")
 @QUIET
@@ -412,7 +438,8 @@ def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
     for name in given:
         if name not in known:
             raise UsageError(
-                f"--{name}: {kind} has no such option; it has {', '.join(f'--{other}' for other in known)}"
+                f"--{name}: {kind} has no such option; it has"
+                f" {', '.join(f'--{other}' for other in known)}"
             )
     written = workflow.convert(synthetic_source(kind, **given), output, zero_based=zero_based)
     remark(f"{written:,} rows written to {output}")

@@ -43,8 +43,10 @@ def complete_contender(
     required=True,
     metavar="METHOD",
     shell_complete=complete_contender,
-    help="What to compare, repeatable: a method that `streamsieve methods` lists, or one of scikit-learn's: chi2, "
-    "f-test, mutual-information, l1-svm, lasso, rfe, trees.",
+    help=(
+        "What to compare, repeatable: a method that `streamsieve methods` lists, or one of"
+        " scikit-learn's: chi2, f-test, mutual-information, l1-svm, lasso, rfe, trees."
+    ),
 )
 @click.option(
     "-k",
@@ -67,7 +69,9 @@ def complete_contender(
     default=["linear"],
     show_default=True,
     metavar="MODEL",
-    help="What is fitted on the selected features, repeatable: linear, logistic, knn, tree, forest.",
+    help=(
+        "What is fitted on the selected features, repeatable: linear, logistic, knn, tree, forest."
+    ),
 )
 @click.option(
     "--folds",
@@ -83,7 +87,9 @@ def complete_contender(
     default=1,
     show_default=True,
     metavar="N",
-    help="How often to repeat it all, with other folds; with --test, with the rows in another order.",
+    help=(
+        "How often to repeat it all, with other folds; with --test, with the rows in another order."
+    ),
 )
 @click.option(
     "--jobs",

@@ -104,7 +104,10 @@ def hint_after(
 def last_checkpoint(folder: Path) -> str | None:
     from ..runs import RunDirectory
 
-    again = f"go on from the last checkpoint with: streamsieve select --resume {shlex.quote(str(folder))}"
+    again = (
+        "go on from the last checkpoint with: streamsieve select --resume"
+        f" {shlex.quote(str(folder))}"
+    )
     return again if RunDirectory(folder).checkpoint else None
 
 

@@ -290,8 +290,8 @@ def read_config(path: Path, command: click.Command) -> Config:
         if option is None or option.name is None:
             names = sorted(known)
             raise UsageError(
-                f"{path}: unknown key {key!r}{did_you_mean(key, names)}; keys are {', '.join(names)}, and the table "
-                f"[{PARAMS}] for parameters of the method"
+                f"{path}: unknown key {key!r}{did_you_mean(key, names)}; keys are"
+                f" {', '.join(names)}, and the table [{PARAMS}] for parameters of the method"
             )
         if option.name in options:
             raise UsageError(

@@ -125,8 +125,8 @@ class Select(click.Command):
             )
             for name in [name for name in chosen.without if name not in SHARED]:
                 formatter.write_text(
-                    f"{option_name(name)} is an option of select; the parameter {name} of {chosen.method} is given by "
-                    f"--param {name}=VALUE."
+                    f"{option_name(name)} is an option of select; the parameter {name} of"
+                    f" {chosen.method} is given by --param {name}=VALUE."
                 )
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -163,6 +163,6 @@ def refuse_files_after_test(args: list[str], train: Iterable[str]) -> None:
     for option, name, after in zip(["", *args], args, args[1:], strict=False):
         if (option == "--test" or name.startswith("--test=")) and after in train and len(train) > 1:
             raise UsageError(
-                f"{after}: comes after --test FILE and would be learned from; quote a pattern or repeat --test, "
-                "and name what to learn from first"
+                f"{after}: comes after --test FILE and would be learned from; quote a pattern or"
+                " repeat --test, and name what to learn from first"
             )

@@ -38,18 +38,22 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
         {
             "rows": f"{summary['n_rows']:,} ({summary['n_nonzero']:,} non-zeros)",
             "online mistakes": mistakes_text(summary),
-            "online R2": None
-            if details.get("online_r2") is None
-            else f"{details['online_r2']:.4f}",
-            "test R2": fit_text(summary["test_r2"], details["test_error"])
-            if "test_r2" in summary
-            else None,
-            "test accuracy": None
-            if "test_accuracy" not in summary
-            else quality_text(
-                summary["test_accuracy"],
-                details.get("test_balanced_accuracy"),
-                details.get("test_auc"),
+            "online R2": (
+                None if details.get("online_r2") is None else f"{details['online_r2']:.4f}"
+            ),
+            "test R2": (
+                fit_text(summary["test_r2"], details["test_error"])
+                if "test_r2" in summary
+                else None
+            ),
+            "test accuracy": (
+                None
+                if "test_accuracy" not in summary
+                else quality_text(
+                    summary["test_accuracy"],
+                    details.get("test_balanced_accuracy"),
+                    details.get("test_auc"),
+                )
             ),
         }
     )
@@ -68,9 +72,11 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     show_facts(
         {
             "relevant": measured,
-            "stability": stability_text(details["stability"])
-            if details.get("stability") is not None
-            else None,
+            "stability": (
+                stability_text(details["stability"])
+                if details.get("stability") is not None
+                else None
+            ),
             "groups": f"{len(set(details['groups'])):,}" if "groups" in details else None,
             "workers": workers_text(engine) if engine else None,
             "time": time_taken(summary["seconds"], per_worker=bool(engine)),
@@ -161,7 +167,10 @@ def workers_text(engine: dict[str, Any]) -> str:
     text = f"{engine['workers']:,} ({engine['name']})"
     text += f", {engine['rounds']:,} rounds" if "rounds" in engine else ""
     if "approximate" in engine:
-        text += f", selected again from the {engine['approximate']['survivors']:,} that they kept (approximate)"
+        text += (
+            f", selected again from the {engine['approximate']['survivors']:,} that they kept"
+            " (approximate)"
+        )
     return text + (
         f"; {engine['lost_workers']:,} lost and started again" if engine["lost_workers"] else ""
     )

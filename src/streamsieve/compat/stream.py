@@ -111,7 +111,8 @@ class SelectorStream:
                 raise DataError(f"row {row:,}: its label is missing; drop such rows")
             if not isinstance(label, Hashable):
                 raise DataError(
-                    f"row {row:,}: its label is a {type(label).__name__}; labels are text or numbers"
+                    f"row {row:,}: its label is a {type(label).__name__}; labels are text or"
+                    " numbers"
                 )
 
     def _learn(self, block: RowBlock, labels: list[Any]) -> None:
@@ -162,9 +163,9 @@ class SelectorStream:
         self.learner = learner
         if self.n_rows > self.n_recent:
             warnings.warn(
-                f"row {self.n_rows + 1:,} has a class, {labels[-1]!r}, that no row had before: learning began anew "
-                f"from the last {self.n_recent:,} rows, and what others taught is lost; name all classes beforehand: "
-                "classes=[...]",
+                f"row {self.n_rows + 1:,} has a class, {labels[-1]!r}, that no row had before:"
+                f" learning began anew from the last {self.n_recent:,} rows, and what others taught"
+                " is lost; name all classes beforehand: classes=[...]",
                 UserWarning,
                 stacklevel=6,
             )

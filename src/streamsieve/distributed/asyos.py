@@ -43,8 +43,8 @@ def train_asyos(
     learner.note_source(source)
     if learner.params.staleness is not None:
         raise UsageError(
-            f"{spell('staleness', learner.params.staleness)} is of a simulation, and workers that run at the same time "
-            f"know what they know; omit {spell('staleness')}, or the engine"
+            f"{spell('staleness', learner.params.staleness)} is of a simulation, and workers that"
+            f" run at the same time know what they know; omit {spell('staleness')}, or the engine"
         )
 
     def report(unit: str, count: int, total: int | None) -> None:

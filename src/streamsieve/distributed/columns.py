@@ -260,6 +260,6 @@ def refuse_not_selected_again(learner: AnyLearner, n_workers: int) -> None:
     if n_workers > 1 and not learner.method.selects_again:
         can = ", ".join(method for method in METHODS if find_method(method).selects_again)
         raise UsageError(
-            f"{learner.method.name} needs all columns in one place, so it takes one worker; methods that can be "
-            f"trained on parts of the columns are {can}"
+            f"{learner.method.name} needs all columns in one place, so it takes one worker; methods"
+            f" that can be trained on parts of the columns are {can}"
         )

@@ -23,7 +23,8 @@ def refuse_on_engine(learner: AnyLearner, choice: EngineChoice, checkpoints: boo
     """Refuse what cannot be trained on workers, before anything is read."""
     if learner.reads == "matrix":
         raise UsageError(
-            f"{learner.method.name} needs the whole matrix at once and cannot be divided; omit {spell('engine')}"
+            f"{learner.method.name} needs the whole matrix at once and cannot be divided; omit"
+            f" {spell('engine')}"
         )
     if learner.reads == "rows":
         refuse_not_merged(learner, choice.workers)
@@ -32,8 +33,8 @@ def refuse_on_engine(learner: AnyLearner, choice: EngineChoice, checkpoints: boo
         refuse_not_selected_again(learner, choice.workers)
     if checkpoints:
         raise UsageError(
-            f"checkpoints on an engine are for methods that take rows, and {learner.method.name} takes columns; omit "
-            f"{spell('checkpoint_every')} or {spell('engine')}"
+            f"checkpoints on an engine are for methods that take rows, and {learner.method.name}"
+            f" takes columns; omit {spell('checkpoint_every')} or {spell('engine')}"
         )
 
 

@@ -122,6 +122,7 @@ class Crew:
         self._without_progress[worker] += 1
         if self._without_progress[worker] >= MOST_LOSSES:
             raise RunError(
-                f"worker {worker + 1} of {self.engine.n_workers} was lost {MOST_LOSSES} times without progress; it "
-                "may be out of memory: take fewer workers, or machines with more memory"
+                f"worker {worker + 1} of {self.engine.n_workers} was lost {MOST_LOSSES} times"
+                " without progress; it may be out of memory: take fewer workers, or machines with"
+                " more memory"
             )

@@ -25,7 +25,10 @@ from .memory import Memory, Message, packed, receive, send
 
 STOP_SECONDS = 1.0  # for a worker to end by itself
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
-COMMAND = "import sys; sys.path[:] = {path!r}; from streamsieve.distributed.local import serve; serve({file})"
+COMMAND = (
+    "import sys; sys.path[:] = {path!r}; from streamsieve.distributed.local import serve;"
+    " serve({file})"
+)
 
 
 class Worker:

@@ -77,8 +77,9 @@ class CheckedPickler(pickle.Pickler):
             name = value.__qualname__
             if value.__module__ == "__main__" or "<locals>" in name:
                 raise UsageError(
-                    f"{name} cannot be sent to a worker: it is defined in the script or notebook that is running, or "
-                    "inside a function, where no other process finds it; move it to a module, and import it from there"
+                    f"{name} cannot be sent to a worker: it is defined in the script or notebook"
+                    " that is running, or inside a function, where no other process finds it; move"
+                    " it to a module, and import it from there"
                 )
         return NotImplemented
 

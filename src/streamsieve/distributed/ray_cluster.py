@@ -99,13 +99,13 @@ class Cluster:
                 ray.init(address, **QUIET)
         except ray.exceptions.AuthenticationError as error:
             raise RunError(
-                f"{address}: the Ray cluster did not accept our token: set RAY_AUTH_MODE=token, and RAY_AUTH_TOKEN or "
-                "RAY_AUTH_TOKEN_PATH as on the machines of the cluster"
+                f"{address}: the Ray cluster did not accept our token: set RAY_AUTH_MODE=token, and"
+                " RAY_AUTH_TOKEN or RAY_AUTH_TOKEN_PATH as on the machines of the cluster"
             ) from error
         except (RuntimeError, ValueError, OSError, ray.exceptions.RayError) as error:
             raise RunError(
-                f"{address}: could not connect to the Ray cluster: {_first_line(error)}; this must run on a machine of "
-                "the cluster, with the same versions of Python and Ray"
+                f"{address}: could not connect to the Ray cluster: {_first_line(error)}; this must"
+                " run on a machine of the cluster, with the same versions of Python and Ray"
             ) from error
 
     def _start(self, n_workers: int) -> None:
@@ -143,8 +143,8 @@ class Cluster:
         cpus = int(ray.cluster_resources().get("CPU", 0))
         if cpus < n_workers:
             raise RunError(
-                f"{n_workers} workers need a CPU each, and the Ray cluster has {cpus}: take fewer workers, or add "
-                "machines"
+                f"{n_workers} workers need a CPU each, and the Ray cluster has {cpus}: take fewer"
+                " workers, or add machines"
             )
 
     def close(self) -> None:
@@ -168,7 +168,8 @@ def _check_same(address: str | None) -> None:
         return
     if address == "local" or _resolved(address) != _resolved(connected):
         raise UsageError(
-            f"{address}: Ray is connected to {connected} in this process; call ray.shutdown() before"
+            f"{address}: Ray is connected to {connected} in this process; call ray.shutdown()"
+            " before"
         )
 
 
@@ -176,8 +177,8 @@ def _check_address(address: str) -> None:
     """Refuse an address at which no Ray cluster answers."""
     if "://" in address:
         raise UsageError(
-            f"{address}: only HOST:PORT, auto and local are Ray addresses here; instead of using the Ray Client, run "
-            "this on a machine of the cluster ('ray job submit')"
+            f"{address}: only HOST:PORT, auto and local are Ray addresses here; instead of using"
+            " the Ray Client, run this on a machine of the cluster ('ray job submit')"
         )
     if not _is_address(address):
         raise UsageError(
@@ -185,8 +186,8 @@ def _check_address(address: str) -> None:
         )
     if not _answers(address):
         raise RunError(
-            f"{address}: no Ray cluster answers there; check the address (its port is 6379 by default), whether the "
-            "cluster runs ('ray status' on its head) and firewalls"
+            f"{address}: no Ray cluster answers there; check the address (its port is 6379 by"
+            " default), whether the cluster runs ('ray status' on its head) and firewalls"
         )
 
 

@@ -116,7 +116,8 @@ class RemoteCentre:
                 value, error = opened(ray.get(self.actor.answer.remote(method, *map(parcel, args))))
         except (ValueError, *LOST) as failure:  # a ValueError if there is no such actor
             raise RunError(
-                "the process that had the scores of all workers was lost, and the run with it: start it again"
+                "the process that had the scores of all workers was lost, and the run with it:"
+                " start it again"
             ) from failure
         if error is not None:
             raise error
@@ -131,8 +132,9 @@ def storing() -> Iterator[None]:
         yield
     except FULL as error:
         raise RunError(
-            "Ray's object store is full, and so is the disk that it writes to then: make room on that disk (Ray's "
-            "temporary folder), or start the cluster with more memory for it (ray start --object-store-memory)"
+            "Ray's object store is full, and so is the disk that it writes to then: make room on"
+            " that disk (Ray's temporary folder), or start the cluster with more memory for it (ray"
+            " start --object-store-memory)"
         ) from error
 
 
@@ -240,6 +242,6 @@ class RayEngine(Engine):
 def _not_made(worker: int, failure: Exception) -> RunError:
     last = str(failure).strip().splitlines()[-1]
     return RunError(
-        f"worker {worker + 1} could not be started: {last}; every machine of the cluster needs the same versions of "
-        "Python, Ray and streamsieve"
+        f"worker {worker + 1} could not be started: {last}; every machine of the cluster needs the"
+        " same versions of Python, Ray and streamsieve"
     )

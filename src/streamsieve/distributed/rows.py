@@ -400,8 +400,8 @@ def refuse_not_merged(learner: AnyLearner, n_workers: int) -> None:
     if not learner.method.merges:
         can = ", ".join(method for method in METHODS if find_method(method).merges)
         raise UsageError(
-            f"models of {learner.method.name} that learned different rows cannot become one, so it takes one worker; "
-            f"methods that can be trained in parts are {can}"
+            f"models of {learner.method.name} that learned different rows cannot become one, so it"
+            f" takes one worker; methods that can be trained in parts are {can}"
         )
 
 
@@ -411,7 +411,8 @@ def pieces_of(source: Source, n_workers: int) -> list[Source]:
         return [source]
     if not source.rewindable:
         raise UsageError(
-            f"{source.name}: can be read only once, and every worker reads for itself; save it to a file"
+            f"{source.name}: can be read only once, and every worker reads for itself; save it to a"
+            " file"
         )
     return source.shards(n_workers * PIECES)
 
@@ -451,6 +452,7 @@ def checked(note: Mapping[str, Any], n_workers: int) -> tuple[list[int], int]:
     )
     if not fit or any(type(position) is not int or position < 0 for position in positions or []):
         raise DataError(
-            "the checkpoint does not say how far every worker was; remove it to go on from the start"
+            "the checkpoint does not say how far every worker was; remove it to go on from the"
+            " start"
         )
     return list(positions or []), times or 1

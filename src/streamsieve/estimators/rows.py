@@ -36,7 +36,8 @@ ONE_PASS = dict.fromkeys(
         "check_sample_weight_equivalence_on_dense_data",
         "check_sample_weight_equivalence_on_sparse_data",
     ),
-    "one pass in the order given: a row of weight 2 takes one larger step, a row that comes twice takes two",
+    "one pass in the order given: a row of weight 2 takes one larger step, a row that comes twice"
+    " takes two",
 )
 
 
@@ -110,7 +111,8 @@ class RowClassifier(ClassifierMixin, Estimator):
             raise ValueError(f"{asked.size} attributes were asked for, {seen.size} values given")
         if not np.isfinite(seen).all():
             raise ValueError(
-                f"the value of attribute {asked[~np.isfinite(seen)][0]} is missing; tell what was asked for"
+                f"the value of attribute {asked[~np.isfinite(seen)][0]} is missing; tell what was"
+                " asked for"
             )
         present = seen != 0
         bounds, width = np.array([0, np.count_nonzero(present)]), learner.memory.declared_width

@@ -240,9 +240,10 @@ def split(data: DataSet, trial: Trial) -> tuple[Rows, Rows]:
     if data.test is not None:
         if not trial.seed:
             return data.train, data.test
-        return data.train.part(
-            np.random.default_rng(trial.seed).permutation(data.train.y.size)
-        ), data.test
+        return (
+            data.train.part(np.random.default_rng(trial.seed).permutation(data.train.y.size)),
+            data.test,
+        )
     from sklearn.model_selection import KFold, StratifiedKFold
 
     kind = StratifiedKFold if data.kind == "classes" else KFold
@@ -306,7 +307,8 @@ def new_learner(trial: Trial, target: Kind) -> AnyLearner:
         others = "numbers" if target == "classes" else "classes"
         able = ", ".join(methods_for(target, method.reads))
         raise DataError(
-            f"{trial.method} learns {others}, and the target holds {target}; methods that learn them: {able}"
+            f"{trial.method} learns {others}, and the target holds {target}; methods that learn"
+            f" them: {able}"
         )
     params = dict(trial.params)
     if isinstance(trial.k, int) or (trial.k == AUTO and not decides_alone(trial.method)):

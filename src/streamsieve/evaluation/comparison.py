@@ -122,8 +122,8 @@ class Comparison:
         """The table as a pandas DataFrame; pandas must be installed."""
         if not is_installed("pandas"):
             raise ImportError(
-                "to_pandas makes a pandas DataFrame, and pandas is not installed: pip install pandas; table is the "
-                "same as an Arrow table"
+                "to_pandas makes a pandas DataFrame, and pandas is not installed: pip install"
+                " pandas; table is the same as an Arrow table"
             )
         frame: pandas.DataFrame = self.table.to_pandas()
         return frame
@@ -288,7 +288,10 @@ class Comparison:
             for line in self.best()[:3]
         ]
         more = ", ..." if len(self._names()) > 3 else ""
-        return f"<Comparison: {self._size_text()}{'; best on ' + ', '.join(shown) + more if shown else ''}>"
+        return (
+            "<Comparison:"
+            f" {self._size_text()}{'; best on ' + ', '.join(shown) + more if shown else ''}>"
+        )
 
     def _text(self, line: dict[str, Any]) -> str:
         budget = "" if line["k"] is None else f" k={line['k']}"

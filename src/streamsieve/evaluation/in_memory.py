@@ -144,7 +144,8 @@ def names_and_groups(
     """What some columns of a source are called, and their groups, as far as it has such."""
     if not source.rewindable:
         raise UsageError(
-            f"{source.name}: can be read only once, and is read twice here; save the columns to a file"
+            f"{source.name}: can be read only once, and is read twice here; save the columns to a"
+            " file"
         )
     names = np.full(ids.size, "", object) if source.has_names else None
     groups = np.zeros(ids.size, np.int64) if source.facts.has_groups else None
@@ -157,6 +158,7 @@ def names_and_groups(
             groups[at] = block.groups[there]
     if groups is None:
         return names, None
-    return names, (
-        groups if source.facts.group_names is None else source.facts.group_names[groups]
-    ).tolist()
+    return (
+        names,
+        (groups if source.facts.group_names is None else source.facts.group_names[groups]).tolist(),
+    )

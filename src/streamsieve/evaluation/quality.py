@@ -125,7 +125,8 @@ def cross_validated(
         raise UsageError("folds", f"must be 2 or more, got {folds}")
     if folds > labels.size:
         raise DataError(
-            f"{folds} folds need as many rows at least, and there are {labels.size}; take fewer folds"
+            f"{folds} folds need as many rows at least, and there are {labels.size}; take fewer"
+            " folds"
         )
     matrix = X.tocsr() if is_sparse(X) else np.asarray(X)
     kind = StratifiedKFold if is_classifier(model) else KFold
@@ -142,7 +143,8 @@ def refuse_other_rows(X: Any, y: NDArray[Any], which: str) -> None:
     """Refuse a matrix and labels of different lengths, and nothing at all."""
     if np.shape(X)[0] != y.size or not y.size:
         raise DataError(
-            f"the {which} data has {np.shape(X)[0]:,} rows and {y.size:,} labels; give one label per row"
+            f"the {which} data has {np.shape(X)[0]:,} rows and {y.size:,} labels; give one label"
+            " per row"
         )
 
 
@@ -152,5 +154,6 @@ def refuse_rare(labels: NDArray[Any], folds: int) -> None:
     rarest = int(counts.argmin())
     if counts[rarest] < folds:
         raise DataError(
-            f"class {classes[rarest]} has {counts[rarest]} rows, too few for {folds} folds; take fewer folds"
+            f"class {classes[rarest]} has {counts[rarest]} rows, too few for {folds} folds; take"
+            " fewer folds"
         )

@@ -121,7 +121,8 @@ def significant_sign(one: NDArray[np.float64], other: NDArray[np.float64], alpha
 
     if one.shape != other.shape or one.ndim != 1 or one.size < 2:
         raise UsageError(
-            f"a paired t-test needs the scores of the same repeats, two or more, not {one.shape} and {other.shape}"
+            f"a paired t-test needs the scores of the same repeats, two or more, not {one.shape}"
+            f" and {other.shape}"
         )
     difference = one - other
     mean, error = float(difference.mean()), float(difference.std(ddof=1)) / np.sqrt(one.size)

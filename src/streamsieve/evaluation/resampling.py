@@ -71,8 +71,9 @@ class StabilitySelection:
         ]
         value, low, high = self.stability
         return (
-            f"<StabilitySelection: {self.indices.size:,} features in {self.n_resamples} subsamples, stability "
-            f"{value:.2f} ({low:.2f} to {high:.2f}); most often {', '.join(best) or 'none'}>"
+            f"<StabilitySelection: {self.indices.size:,} features in {self.n_resamples} subsamples,"
+            f" stability {value:.2f} ({low:.2f} to {high:.2f}); most often"
+            f" {', '.join(best) or 'none'}>"
         )
 
 

@@ -62,7 +62,8 @@ def chi2(task: Task) -> NDArray[np.int64]:
     values = task.X.data if is_sparse(task.X) else task.X
     if values.size and values.min() < 0:
         raise DataError(
-            "chi2 is for counts, and there are values below 0; take f-test, or scale the features to 0 and above"
+            "chi2 is for counts, and there are values below 0; take f-test, or scale the features"
+            " to 0 and above"
         )
     return k_best(chi2, task)
 

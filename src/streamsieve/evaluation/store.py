@@ -78,11 +78,13 @@ class ComparisonFolder:
         try:
             if lock(self._lock) == "taken":
                 raise UsageError(
-                    f"{self.path}: another process is at work on this comparison; wait until it has ended"
+                    f"{self.path}: another process is at work on this comparison; wait until it has"
+                    " ended"
                 )
             if not is_there(self.path / REQUEST) and any(self.path.iterdir()):
                 raise UsageError(
-                    f"{self.path}: holds something else than a comparison; name a new or empty folder"
+                    f"{self.path}: holds something else than a comparison; name a new or empty"
+                    " folder"
                 )
             self.before = read_request(self.path) if is_there(self.path / REQUEST) else None
             self._make_cells()
@@ -109,8 +111,8 @@ class ComparisonFolder:
         for known in [] if self.before is None else self.before["data"]:
             if known["name"] == name and known["fingerprint"] != fingerprint:
                 raise UsageError(
-                    f"{self.path}: the data {name!r} has changed since this comparison began, or is read in another "
-                    "way; name another folder, or remove this one"
+                    f"{self.path}: the data {name!r} has changed since this comparison began, or is"
+                    " read in another way; name another folder, or remove this one"
                 )
 
     def ask(self, request: dict[str, Any]) -> None:

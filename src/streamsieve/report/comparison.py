@@ -95,7 +95,10 @@ def headline_of(found: dict[str, Any]) -> str:
     first, *others = ranks["average"]
     alike = next((group for group in ranks["cliques"] if first in group), [first])
     beside = [printable(method, LONGEST_CELL) for method in alike if method != first]
-    text = f"{printable(first, LONGEST_CELL)} ranks first on average over {ranks['n_sets']:,} data sets"
+    text = (
+        f"{printable(first, LONGEST_CELL)} ranks first on average over {ranks['n_sets']:,} data"
+        " sets"
+    )
     text += f" (mean rank {ranks['average'][first]:.1f})"
     if ranks["critical_difference"] is None or not others:
         return f"{text}."

@@ -212,8 +212,8 @@ def against_k(found: dict[str, Any], prefix: str) -> Html:
 
 def against_time(found: dict[str, Any], prefix: str) -> Html:
     about = (
-        "Each point is a method with one number of features; up and to the left is better. Compiling, which is done "
-        "once, is not counted."
+        "Each point is a method with one number of features; up and to the left is better."
+        " Compiling, which is done once, is not counted."
     )
     return pictures(figures.against_time(found), found, prefix, about)
 
@@ -258,8 +258,8 @@ def stability(lines: list[dict[str, Any]], prefix: str) -> Html:
         number_column("High", [line["high"] for line in lines]),
     ]
     about = (
-        "How alike the selections of different seeds and folds are (Nogueira, Sechidis, Brown 2018): 1 is the same, "
-        "about 0 random; with a 95% interval."
+        "How alike the selections of different seeds and folds are (Nogueira, Sechidis, Brown"
+        " 2018): 1 is the same, about 0 random; with a 95% interval."
     )
     return table(f"{prefix}-stability", "Stability of selections", columns, "lines", about)
 

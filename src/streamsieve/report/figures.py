@@ -232,7 +232,10 @@ def mistakes(found: dict[str, Any] | None) -> Figure | None:
     chart = partial(
         charts.line_chart, series, x_title="rows", y_title="mistakes", percent=True, log_x=log_x
     )
-    about = "Every row is predicted before it is learned. A window has the rows since the one before; the ranges are "
+    about = (
+        "Every row is predicted before it is learned. A window has the rows since the one before;"
+        " the ranges are "
+    )
     return Figure("mistakes", "Mistakes made before learning", chart, f"{about}95% intervals.")
 
 
@@ -255,8 +258,8 @@ def changes(found: dict[str, Any] | None) -> list[Figure]:
     moments = zip(at, found["entered"], found["left"], strict=True)
     last = max((moment for moment, entered, left in moments if entered or left), default=0)
     about = (
-        f"The best of those that were selected in the end, and of the {found['n_gone']:,} others those that "
-        f"stayed longest. The last change was after {last:,} {unit}."
+        f"The best of those that were selected in the end, and of the {found['n_gone']:,} others"
+        f" those that stayed longest. The last change was after {last:,} {unit}."
     )
     about += (
         ""
@@ -408,9 +411,9 @@ def ranks(found: dict[str, Any]) -> Figure | None:
     p_value = found["friedman"]["p_value"]
     difference = found["critical_difference"]
     about = (
-        f"Mean ranks over {found['n_sets']:,} data sets by {MEASURES[found['measure']]}; 1 is best. Methods that a bar "
-        f"joins do not differ significantly (Nemenyi's test, 5%; critical difference {difference:.2f}). Friedman's "
-        f"test that all are alike: p = {p_value:.3g}."
+        f"Mean ranks over {found['n_sets']:,} data sets by {MEASURES[found['measure']]}; 1 is best."
+        " Methods that a bar joins do not differ significantly (Nemenyi's test, 5%; critical"
+        f" difference {difference:.2f}). Friedman's test that all are alike: p = {p_value:.3g}."
     )
     if found["omitted"]:
         omitted = listed([printable(name, LONGEST_CELL) for name in found["omitted"]])

@@ -70,7 +70,8 @@ def data_block(identity: str, value: Any) -> Html:
     """Return data for the page's scripts, which no text in it can end; all numbers in it are finite."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     return Html(
-        f'<script type="application/json" id="{escape(identity)}">{text.translate(IN_SCRIPT)}</script>'
+        '<script type="application/json"'
+        f' id="{escape(identity)}">{text.translate(IN_SCRIPT)}</script>'
     )
 
 

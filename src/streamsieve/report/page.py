@@ -114,7 +114,8 @@ def render(report: dict[str, Any], data_name: str = "report.json") -> str:
         "contents": contents[0] if alone else contents_of_all(items, contents),
         "main": joined(None if alone else overview(items), articles),
         "footer": joined(
-            f"Written by streamsieve {report['version']} on {report['written']}. All of its data is in ",
+            f"Written by streamsieve {report['version']} on {report['written']}. All of its data"
+            " is in ",
             tag("code", foreign(data_name)),
             " beside this page.",
         ),

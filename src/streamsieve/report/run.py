@@ -92,7 +92,8 @@ def describe_run(source: str | Path | RunRecord, read_data: bool = True) -> dict
         if found is None:
             folder.model()  # says what to do where a run is not finished, or not there
             raise UsageError(
-                f"{source}: the run is not finished; go on with it: streamsieve select --resume {source}"
+                f"{source}: the run is not finished; go on with it: streamsieve select --resume"
+                f" {source}"
             )
         record, request = found, folder.request()
     lines, details = record.table(), record.details
@@ -140,7 +141,10 @@ def headline_of(run: dict[str, Any]) -> str:
     if not run["n_selected"]:
         return f"No feature was selected from {run['n_features']:,}."
     if quality["test_accuracy"] is not None:
-        return f"With {kept}, {percent(quality['test_accuracy'])} of the test rows are predicted correctly."
+        return (
+            f"With {kept}, {percent(quality['test_accuracy'])} of the test rows are predicted"
+            " correctly."
+        )
     if quality["test_r2"] is not None:
         return f"With {kept}, R² on the test rows is {quality['test_r2']:.3f}."
     if quality["mistake_rate"] is not None:
@@ -193,8 +197,10 @@ def data_of(record: RunRecord) -> dict[str, Any]:
         "n_features": record.n_features,
         "n_nonzero": record.n_nonzero,
         "density": data.get("density", record.n_nonzero / size if size and passes == 1 else None),
-        "classes": classes
-        and [{"label": label_text(line["label"]), "rows": line["rows"]} for line in classes],
+        "classes": (
+            classes
+            and [{"label": label_text(line["label"]), "rows": line["rows"]} for line in classes]
+        ),
     }
 
 

@@ -164,13 +164,17 @@ def the_data(data: dict[str, Any]) -> Html:
         "Where": None if data["path"] is None else foreign(data["path"], MAX_VALUE_LENGTH),
         "Files": None if data["n_files"] is None else f"{data['n_files']:,}",
         "Size": None if data["n_bytes"] is None else size(data["n_bytes"]),
-        "Fingerprint": None
-        if fingerprint is None
-        else tag("code", foreign(fingerprint, 24), data_tip=fingerprint),
+        "Fingerprint": (
+            None
+            if fingerprint is None
+            else tag("code", foreign(fingerprint, 24), data_tip=fingerprint)
+        ),
         "Rows": f"{data['n_rows']:,}",
         "Features": f"{data['n_features']:,}",
-        "Non-zero values": f"{data['n_nonzero']:,}"
-        + ("" if density is None else f" ({100.0 * density:.3g}% of all)"),
+        "Non-zero values": (
+            f"{data['n_nonzero']:,}"
+            + ("" if density is None else f" ({100.0 * density:.3g}% of all)")
+        ),
         "Classes": class_counts(data["classes"]) if data["classes"] else None,
     }
     return facts(known)
@@ -259,8 +263,8 @@ def costs(run: dict[str, Any]) -> Html:
         "Compiling": f"{seconds(compiling)}, once for this machine" if compiling > 0.0005 else None,
         "Rows per second": None if per_second is None else f"{per_second:,} while learning",
         "Peak memory": f"{size(run['cost']['peak_memory_bytes'])} of the whole process",
-        "Workers": f"{engine['workers']:,} ({printable(engine['name'], LONGEST_CELL)})"
-        if engine
-        else None,
+        "Workers": (
+            f"{engine['workers']:,} ({printable(engine['name'], LONGEST_CELL)})" if engine else None
+        ),
     }
     return facts(known)

@@ -170,9 +170,9 @@ def sample_of(array: NDArray[Any]) -> tuple[str, str | NDArray[Any]]:
     """Return the type and the shape of an array, and some of its entries, evenly spread."""
     at = np.linspace(0, array.size - 1, min(SAMPLED, array.size)).astype(np.int64)
     entries = array[np.unravel_index(at, array.shape)]
-    return f"{array.dtype} {array.shape}", str(
-        entries.tolist()
-    ) if entries.dtype == object else entries
+    return f"{array.dtype} {array.shape}", (
+        str(entries.tolist()) if entries.dtype == object else entries
+    )
 
 
 def arrays_of(matrix: Any) -> list[NDArray[Any]]:

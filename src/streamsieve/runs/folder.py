@@ -54,7 +54,8 @@ class RunDirectory:
         with self.locked() if self.path.is_dir() else nullcontext():
             if not self.path.is_dir() or any(self.path.iterdir()):
                 raise UsageError(
-                    f"{self.path}: is not an empty folder; name another, or go on with the run in it: select --resume"
+                    f"{self.path}: is not an empty folder; name another, or go on with the run in"
+                    " it: select --resume"
                 )
             self.is_begun = True
             try:

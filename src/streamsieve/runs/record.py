@@ -266,17 +266,20 @@ class RunRecord:
     def _text(self) -> str:
         """What was done, in a line."""
         return (
-            f"{printable(self.method, LONGEST_CELL)} selected {len(self.selection):,} of {self.n_features:,} features "
-            f"from {self.n_rows:,} rows in {self.seconds['total']:.2f} s"
+            f"{printable(self.method, LONGEST_CELL)} selected {len(self.selection):,} of"
+            f" {self.n_features:,} features from {self.n_rows:,} rows in"
+            f" {self.seconds['total']:.2f} s"
         )
 
     def _quality(self) -> list[str]:
         """How good predictions were, in a line, as far as that is known."""
         online_r2 = self.details.get("online_r2")
         known = (
-            None
-            if self.mistakes is None
-            else f"online mistakes {self.mistakes / max(1, self.n_rows):.2%}",
+            (
+                None
+                if self.mistakes is None
+                else f"online mistakes {self.mistakes / max(1, self.n_rows):.2%}"
+            ),
             None if online_r2 is None else f"online R2 {online_r2:.4f}",
             None if self.test_accuracy is None else f"test accuracy {self.test_accuracy:.2%}",
             None if self.test_r2 is None else f"test R2 {self.test_r2:.4f}",
@@ -326,9 +329,11 @@ class RunRecord:
             np.array(record["selected"], np.int64),
             np.array(record["scores"], np.float64),  # nan for None, as JSON has it
             None if names is None else np.array(names, dtype=object),
-            None
-            if groups is None
-            else np.array(groups, np.int64 if conforms(groups, list[Count]) else object),
+            (
+                None
+                if groups is None
+                else np.array(groups, np.int64 if conforms(groups, list[Count]) else object)
+            ),
         )
         aligned = [record.get("details", {}).get(key) for key in ALIGNED]
         for column in (selection.scores, selection.names, selection.groups, *aligned):

@@ -152,9 +152,10 @@ class FeatureInfo:
         """Refuse data with features that the table did not have: a model could not say how to read them."""
         if self.encoding is not None and n_features > self.encoding.n_features:
             raise DataError(
-                f"{prefix(origin)}feature {n_features - 1:,} is not of the table that was learned, which gives "
-                f"{self.encoding.n_features:,} features (0 to {self.encoding.n_features - 1:,}); give one table with "
-                "all columns, or begin anew"
+                f"{prefix(origin)}feature {n_features - 1:,} is not of the table that was learned,"
+                f" which gives {self.encoding.n_features:,} features (0 to"
+                f" {self.encoding.n_features - 1:,}); give one table with all columns, or begin"
+                " anew"
             )
 
     def title(self, feature: int, name: Any | None) -> str:
@@ -313,8 +314,8 @@ class Results(ABC):
         width = self.features.width
         if width > available_memory():
             raise UsageError(
-                f"a mask over {width:,} features needs a byte for each, more than there are; ask for "
-                "get_support(indices=True)"
+                f"a mask over {width:,} features needs a byte for each, more than there are; ask"
+                " for get_support(indices=True)"
             )
         mask = np.zeros(width, np.bool_)
         mask[self.selection().indices] = True

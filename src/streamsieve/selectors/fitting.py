@@ -181,14 +181,16 @@ def target_for(method: Method, params: Any, y: Any, origin: str = "") -> Target:
     y, loss = np.asarray(y), params.loss
     if loss == "squared" and y.size and y.dtype.kind not in "biuf":
         raise DataError(
-            f"{prefix(origin)}{spell('loss', 'squared')} is for numbers, and the target holds {show(y.ravel()[0])}; "
-            f"take {spell('loss', 'logistic')} or {spell('loss', 'squared_hinge')} for classes"
+            f"{prefix(origin)}{spell('loss', 'squared')} is for numbers, and the target holds"
+            f" {show(y.ravel()[0])}; take {spell('loss', 'logistic')} or"
+            f" {spell('loss', 'squared_hinge')} for classes"
         )
     target = read_target(y, TASK_OF_LOSS[loss], BOTH, origin=origin)
     if target.kind == "classes" and target.n_classes > 2:
         raise DataError(
-            f"{prefix(origin)}the target has {target.n_classes:,} classes, and {method.name} tells two apart; for "
-            f"numbers set {spell('loss', 'squared')}, for many classes take another method, such as sofs or saola"
+            f"{prefix(origin)}the target has {target.n_classes:,} classes, and {method.name} tells"
+            f" two apart; for numbers set {spell('loss', 'squared')}, for many classes take another"
+            " method, such as sofs or saola"
         )
     return target
 

@@ -91,8 +91,8 @@ def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None
         refuse_target(source)
     if options.weight is not None and source.facts.weight is None:
         raise UsageError(
-            f"{prefix(source.name)}a column of weights is for tables ({table_files()}); omit {spell('weight')}, or "
-            "give the weights to fit: sample_weight=..."
+            f"{prefix(source.name)}a column of weights is for tables ({table_files()}); omit"
+            f" {spell('weight')}, or give the weights to fit: sample_weight=..."
         )
     if options.names is not None:
         from .wrapped import give_names
@@ -164,8 +164,8 @@ def _opened(
         )
     if pair is None:
         raise UsageError(
-            f"cannot read from {type(data).__name__}; give a path, a source, a table or a pair (X, y); BlockSource and "
-            "ColumnBlockSource make sources of blocks"
+            f"cannot read from {type(data).__name__}; give a path, a source, a table or a pair (X,"
+            " y); BlockSource and ColumnBlockSource make sources of blocks"
         )
     if encoding is not None:
         raise UsageError(
@@ -178,7 +178,8 @@ def refuse_target(source: DataSource) -> None:
     """Refuse a target column for rows that come with their labels."""
     if not source.facts.takes_target:
         raise UsageError(
-            f"{source.name}: a target column is for tables ({table_files()}); here labels come with the rows"
+            f"{source.name}: a target column is for tables ({table_files()}); here labels come with"
+            " the rows"
         )
 
 
@@ -194,8 +195,8 @@ def refuse_encoding(source: DataSource, options: ReadOptions) -> None:
         if is_changed:
             value = getattr(options, option)
             raise UsageError(
-                f"{prefix(source.name)}{spell(option, value)}: cannot change how an open source is read; open it so: "
-                f"open_source(..., {option}={value!r})"
+                f"{prefix(source.name)}{spell(option, value)}: cannot change how an open source is"
+                f" read; open it so: open_source(..., {option}={value!r})"
             )
 
 

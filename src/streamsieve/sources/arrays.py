@@ -81,7 +81,8 @@ class ArraySource(Source, ColumnSource):
         if width > (self.n_features or 0):
             if not is_sparse(self.matrix):
                 raise DataError(
-                    f"{self.name}: {origin} has {width:,} names for {self.n_features:,} columns; give one for each"
+                    f"{self.name}: {origin} has {width:,} names for {self.n_features:,} columns;"
+                    " give one for each"
                 )
             named.matrix = widened(self.matrix, width)
         named.facts = replace(self.facts, n_features=width, feature_names=names)
@@ -235,7 +236,8 @@ def as_labels(y: Any, origin: str) -> NDArray[Any]:
         labels = labels.ravel()
     if labels.ndim != 1:
         raise DataError(
-            f"{prefix(origin)}expected one label per row, got an array of {labels.ndim} dimension(s)"
+            f"{prefix(origin)}expected one label per row, got an array of {labels.ndim}"
+            " dimension(s)"
         )
     labels = simple_labels(labels, origin)
     if labels.dtype.kind in "fO":

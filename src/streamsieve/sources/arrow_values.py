@@ -39,14 +39,15 @@ class Where(NamedTuple):
         """Return what to say of a value that is missing."""
         fill = f"{spell('missing', 'zero')} or {spell('missing', 'mean')}"
         return DataError(
-            f"{self.at(row)}column {column!r} has no value; fill it in, drop the row, or train with {fill}"
+            f"{self.at(row)}column {column!r} has no value; fill it in, drop the row, or train with"
+            f" {fill}"
         )
 
     def infinite(self, row: int, column: str) -> DataError:
         """Return what to say of a value that is infinite."""
         return DataError(
-            f"{self.at(row)}the value of column {column!r} is infinite, or too large for float32; replace it or drop "
-            "the row"
+            f"{self.at(row)}the value of column {column!r} is infinite, or too large for float32;"
+            " replace it or drop the row"
         )
 
     def say_unseen(self) -> None:
@@ -55,7 +56,8 @@ class Where(NamedTuple):
             (column, level), *others = self.unseen.items()
             more = f" (and {len(others):,} more columns)" if others else ""
             notes.warning(
-                "%scolumn %r%s has levels that the training had not, such as %r; they count as no level",
+                "%scolumn %r%s has levels that the training had not, such as %r; they count as no"
+                " level",
                 *(prefix(self.origin), column, more, level),
             )
             self.unseen.clear()
@@ -154,7 +156,8 @@ def days_of(
         return numbers_of(values, column, where)
     if not pa.types.is_date(values.type) and not pa.types.is_timestamp(values.type):
         raise DataError(
-            f"{prefix(where.origin)}column {column!r} holds {values.type} values, not dates as in training"
+            f"{prefix(where.origin)}column {column!r} holds {values.type} values, not dates as in"
+            " training"
         )
     zone = values.type.tz if pa.types.is_timestamp(values.type) else None
     days = values.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
@@ -173,10 +176,12 @@ def _parsed(
     for row, value in enumerate(text.to_pylist()):
         if _cast(pa.array([value], pa.string()), kinds) is None:
             raise DataError(
-                f"{where.at(row)}column {column!r} is {value[:40]!r}, {wrong}, as in the training; write it so"
+                f"{where.at(row)}column {column!r} is {value[:40]!r}, {wrong}, as in the training;"
+                " write it so"
             )
     raise DataError(
-        f"{prefix(where.origin)}column {column!r} mixes times with and without a time zone; write them alike"
+        f"{prefix(where.origin)}column {column!r} mixes times with and without a time zone; write"
+        " them alike"
     )
 
 

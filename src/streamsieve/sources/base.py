@@ -148,7 +148,8 @@ class DataSource(ABC):
     def keeping(self, kept: KeptFeatures) -> DataSource:
         """Return the same data with some of its features, under their ids."""
         raise UsageError(
-            f"{prefix(self.name)}features of columns that come in blocks cannot be omitted; omit blocks"
+            f"{prefix(self.name)}features of columns that come in blocks cannot be omitted; omit"
+            " blocks"
         )
 
     def named(self, names: NDArray[Any], origin: str) -> DataSource:
@@ -230,7 +231,8 @@ class Source(DataSource):
     def _shards(self, n: int) -> list[Source]:
         """Two parts or more; the default says that there are none."""
         raise UsageError(
-            f"{self.name}: these rows cannot be split into parts; write them to a file first: streamsieve convert"
+            f"{self.name}: these rows cannot be split into parts; write them to a file first:"
+            " streamsieve convert"
         )
 
 
@@ -262,8 +264,8 @@ class ColumnSource(DataSource):
     def _column_shards(self, n: int) -> list[ColumnSource]:
         """Two parts or more; the default says that there are none."""
         raise UsageError(
-            f"{self.name}: these columns cannot be split into parts; write them to a file first: streamsieve convert "
-            "--columns"
+            f"{self.name}: these columns cannot be split into parts; write them to a file first:"
+            " streamsieve convert --columns"
         )
 
 
@@ -372,7 +374,8 @@ def file_size(path: Path) -> int:
         raise DataError(f"{path}: is a folder; name a file in it")
     if path.exists() and not path.is_file():
         raise DataError(
-            f"{path}: is a pipe or a device, not a file; feed svmlight rows to standard input instead (-)"
+            f"{path}: is a pipe or a device, not a file; feed svmlight rows to standard input"
+            " instead (-)"
         )
     return path.stat().st_size
 

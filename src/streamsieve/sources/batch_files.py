@@ -45,7 +45,9 @@ from .writers import block_nonzeros, write_batches
 
 MAGIC = b"ARROW1"
 OTHERS = {  # how files begin that are Arrow's too
-    b"\xff\xff\xff\xff": "an Arrow stream: write it as an Arrow file instead (pyarrow.ipc.new_file)",
+    b"\xff\xff\xff\xff": (
+        "an Arrow stream: write it as an Arrow file instead (pyarrow.ipc.new_file)"
+    ),
     b"FEA1": "a Feather file of version 1: write it in version 2",
 }
 BUFFER = 1 << 16  # bytes of a column of Parquet that are read together

@@ -328,7 +328,8 @@ class SparseSource(BatchSource):
             ) from error
         if feature_names is not None and len(names) != width:
             raise DataError(
-                f"{file.path}: its metadata has {len(names):,} names for {width:,} features; write the file again"
+                f"{file.path}: its metadata has {len(names):,} names for {width:,} features; write"
+                " the file again"
             )
         facts = replace(
             file_facts(file), n_features=width, feature_names=feature_names, renumbered=mark
@@ -377,14 +378,15 @@ class SparseSource(BatchSource):
                 np.searchsorted(indptr, np.argmax(indices >= width), side="right")
             )
             raise DataError(
-                f"{self.name}: row {row}: feature {int(indices[indices >= width][0])} in a file of {width:,} features, "
-                "counted from 0; write the file again"
+                f"{self.name}: row {row}: feature {int(indices[indices >= width][0])} in a file of"
+                f" {width:,} features, counted from 0; write the file again"
             )
         if not canonical:
             (indptr, indices, values), repeated = canonical_rows(indptr, indices, values, width)
             if repeated:
                 raise DataError(
-                    f"{self.name}: row {first_row + repeated[0] + 1}: feature {repeated[1]} appears twice"
+                    f"{self.name}: row {first_row + repeated[0] + 1}: feature {repeated[1]} appears"
+                    " twice"
                 )
         y = labels(batch.column(LABEL), LABEL, self.name, first_row) if self.has_labels else None
         block = RowBlock.trusted(indptr, indices, values, y, width, self.name)
@@ -394,8 +396,8 @@ class SparseSource(BatchSource):
 
     def _too_large(self, index: int) -> DataError:
         return DataError(
-            f"{self.name}: feature id {index} is too large: the largest is {LARGEST_INDEX:,}; hash or renumber the "
-            "features"
+            f"{self.name}: feature id {index} is too large: the largest is {LARGEST_INDEX:,}; hash"
+            " or renumber the features"
         )
 
 

@@ -60,7 +60,8 @@ def transposed(
                 return
             if not source.rewindable:
                 raise UsageError(
-                    f"{source.name}: its rows do not fit in the memory allowed, and can be read only once"
+                    f"{source.name}: its rows do not fit in the memory allowed, and can be read"
+                    " only once"
                 )
             survey = read
         plan = plan_buckets(survey)
@@ -132,8 +133,8 @@ def plan_buckets(survey: Survey) -> Plan:
     if largest > most:
         what = "feature" if survey.shift == 0 else f"range of {1 << survey.shift:,} features"
         raise UsageError(
-            f"one {what} has {largest:,} values, which take {largest * BYTES_TO_SORT / 1e6:,.0f} MB to sort; allow "
-            f"that much at least: {spell('memory')}"
+            f"one {what} has {largest:,} values, which take {largest * BYTES_TO_SORT / 1e6:,.0f} MB"
+            f" to sort; allow that much at least: {spell('memory')}"
         )
     bucket_of = np.zeros(survey.counts.size, np.int32)
     starts, sizes, first = [0], [0], 0

@@ -89,7 +89,8 @@ class ColumnListSource(Source, RangedColumns):
             ) from error
         if self.y.shape != (n_rows,):
             raise DataError(
-                f"{file.path}: its metadata has {self.y.size:,} labels for {n_rows:,} rows; write the file again"
+                f"{file.path}: its metadata has {self.y.size:,} labels for {n_rows:,} rows; write"
+                " the file again"
             )
         facts = SourceFacts(
             str(file.path), n_rows, width, n_bytes=file.n_bytes, columns_splittable=True
@@ -130,8 +131,8 @@ class ColumnListSource(Source, RangedColumns):
 
     def _shards(self, n: int) -> list[Source]:
         raise UsageError(
-            f"{self.name}: a file of columns cannot be split into parts of rows; split the file of rows that it was "
-            "made from"
+            f"{self.name}: a file of columns cannot be split into parts of rows; split the file of"
+            " rows that it was made from"
         )
 
     @cached_property
@@ -224,8 +225,8 @@ class ColumnListSource(Source, RangedColumns):
 
     def _not_ascending(self, column: int) -> DataError:
         return DataError(
-            f"{self.name}: from column {column + 1} on, the ids do not ascend from 0 to below {self.n_features:,}; "
-            "write the file again"
+            f"{self.name}: from column {column + 1} on, the ids do not ascend from 0 to below"
+            f" {self.n_features:,}; write the file again"
         )
 
     def _column_block(self, batch: pa.RecordBatch, first: int) -> ColumnBlock:
@@ -234,8 +235,8 @@ class ColumnListSource(Source, RangedColumns):
         values = self.lists.entries(batch.column(VALUES), is_numeric, "numbers", first)
         if not ascends(indptr, rows) or not in_range(rows, self.n_rows or 0):
             raise DataError(
-                f"{self.name}: from column {first + 1} on, row numbers do not ascend from 0 to below {self.n_rows:,}; "
-                "write the file again"
+                f"{self.name}: from column {first + 1} on, row numbers do not ascend from 0 to"
+                f" below {self.n_rows:,}; write the file again"
             )
         ids = as_array(batch.column(FEATURE))
         names = (
@@ -271,8 +272,8 @@ class ColumnListSource(Source, RangedColumns):
             held += 2 * block.values.nbytes
             if held > limit:
                 raise DataError(
-                    f"{self.name}: its columns do not fit in {limit / 1e9:.1f} GB, and rows are wanted; use the file "
-                    "of rows that it was made from"
+                    f"{self.name}: its columns do not fit in {limit / 1e9:.1f} GB, and rows are"
+                    " wanted; use the file of rows that it was made from"
                 )
             parts.append(block)
         ids = np.concatenate([np.repeat(part.ids, np.diff(part.indptr)) for part in parts])

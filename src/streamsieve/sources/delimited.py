@@ -265,7 +265,8 @@ class DelimitedSource(TableSource):
             for line, record in text.records(stream, lines):
                 if record and len(record) != len(text.header):
                     return DataError(
-                        f"{self.name}:{line}: {len(record)} values for {len(text.header)} columns; make them match"
+                        f"{self.name}:{line}: {len(record)} values for {len(text.header)} columns;"
+                        " make them match"
                     )
                 for column, value in zip(text.header, record, strict=False):
                     if (
@@ -274,8 +275,8 @@ class DelimitedSource(TableSource):
                         and value not in MORE_MISSING_WORDS
                     ):
                         return DataError(
-                            f"{self.name}:{line}: column {column!r} is {value!r}, not a number; correct it, or omit "
-                            f"the column: {spell('drop', [column])}"
+                            f"{self.name}:{line}: column {column!r} is {value!r}, not a number;"
+                            f" correct it, or omit the column: {spell('drop', [column])}"
                         )
                     if column == self.label_column and kind is not None and not is_missing(value):
                         wrong = misfit(value, kind, f"{self.name}:{line}")

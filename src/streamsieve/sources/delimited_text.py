@@ -182,8 +182,9 @@ class DelimitedText:
             line = count_lines(stream, start, returns=True) + 1
         if self.stop is not None:
             return DataError(
-                f"{self.name}: from line {line} on, a field in quotes goes on over the end of a line, so that the file "
-                "cannot be split into parts; write it as Parquet first: streamsieve convert"
+                f"{self.name}: from line {line} on, a field in quotes goes on over the end of a"
+                " line, so that the file cannot be split into parts; write it as Parquet first:"
+                " streamsieve convert"
             )
         return DataError(
             f"{self.name}:{line}: a quote that is opened here is never closed; close or remove it"

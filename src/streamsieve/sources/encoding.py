@@ -297,7 +297,10 @@ class Encoding:
 def too_many_levels(origin: str, names: list[str], is_id: bool) -> DataError:
     """Return what to say of columns of text with more different values than there can be features."""
     many = f"with more than {MOST_LEVELS:,} different values"
-    what = f"column {names[0]!r} is text {'that is another in every row, as names and ids are' if is_id else many}"
+    what = (
+        f"column {names[0]!r} is text"
+        f" {'that is another in every row, as names and ids are' if is_id else many}"
+    )
     more = f" (and {len(names) - 1:,} more such columns)" if len(names) > 1 else ""
     return DataError(
         f"{prefix(origin)}{what}{more}; omit what tells nothing ({spell('drop', names)}), or use "

@@ -15,7 +15,10 @@ from typing import NamedTuple
 from ..errors import DataError
 from .base import file_size
 
-CURE = "wait until it is complete, and begin again (rows that are still being written can be piped: tail -c +1 -f)"
+CURE = (
+    "wait until it is complete, and begin again (rows that are still being written can be piped:"
+    " tail -c +1 -f)"
+)
 
 
 class FileState(NamedTuple):

@@ -84,8 +84,8 @@ def _expanded(name: str | Path) -> list[Path]:
     files = _in_folder(path)
     if not files:
         raise DataError(
-            f"{path}: there is no data in this folder (what is empty, hidden or begins with _ is not read); name a "
-            "file or another folder"
+            f"{path}: there is no data in this folder (what is empty, hidden or begins with _ is"
+            " not read); name a file or another folder"
         )
     return files
 

@@ -119,7 +119,9 @@ FOREIGN = {  # how other files begin
     b"\xef\xbb\xbf": "text with a byte order mark before it: save it without one",
     b"\xff\xfe": "text in UTF-16: save it in UTF-8",
     b"\xfe\xff": "text in UTF-16: save it in UTF-8",
-    b"PK\x03\x04": "a zip archive: an .npz file needs that suffix, any other must be decompressed first",
+    b"PK\x03\x04": (
+        "a zip archive: an .npz file needs that suffix, any other must be decompressed first"
+    ),
     b"\x89HDF": "an HDF5 file, which cannot be read: export it to Parquet or svmlight first",
 }
 
@@ -144,8 +146,8 @@ def format_of(path: Path) -> tuple[Format, str]:
     known = next((known for known in FORMATS if suffix in known.suffixes), SVMLIGHT)
     if compression and not known.compressible:
         raise UsageError(
-            f"{path}: {suffix} files are not compressed as a whole; decompress one to read it, omit {compression} to "
-            "write one"
+            f"{path}: {suffix} files are not compressed as a whole; decompress one to read it, omit"
+            f" {compression} to write one"
         )
     return known, compression
 
@@ -167,7 +169,8 @@ def output_format(path: Path) -> tuple[Format, str]:
             else "without a suffix it has no format"
         )
         raise UsageError(
-            f"{path}: {what}; the suffixes are {written}, of text also followed by {' '.join(COMPRESSIONS)}"
+            f"{path}: {what}; the suffixes are {written}, of text also followed by"
+            f" {' '.join(COMPRESSIONS)}"
         )
     if known.write_rows is None:
         raise UsageError(f"{path}: {known.name} is not written; choose {writable()}")
@@ -210,6 +213,6 @@ def _listed(formats: Iterable[Format]) -> str:
         suffix for known in formats if known is not SVMLIGHT for suffix in known.suffixes
     )
     return (
-        f"{SVMLIGHT.name} ({SVMLIGHT.suffixes[0]} and any other name), {others}; text also compressed as "
-        + ", ".join(COMPRESSIONS)
+        f"{SVMLIGHT.name} ({SVMLIGHT.suffixes[0]} and any other name), {others}; text also"
+        " compressed as " + ", ".join(COMPRESSIONS)
     )

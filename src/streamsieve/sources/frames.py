@@ -86,7 +86,8 @@ def _array_of(values: Any, name: str, origin: str) -> pa.Array:
         array = pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError) as error:
         raise DataError(
-            f"{prefix(origin)}column {name!r} holds values of several kinds; make them alike, such as by astype(str)"
+            f"{prefix(origin)}column {name!r} holds values of several kinds; make them alike, such"
+            " as by astype(str)"
         ) from error
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 

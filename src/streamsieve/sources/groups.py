@@ -58,8 +58,8 @@ class Grouping(NamedTuple):
         """The groups of the columns of a block."""
         if block.n_columns and int(block.ids.max()) >= self.groups.size:
             raise DataError(
-                f"{prefix(block.origin)}{self.groups.size:,} groups, but there is a feature {int(block.ids.max())}; "
-                "give a group for each"
+                f"{prefix(block.origin)}{self.groups.size:,} groups, but there is a feature"
+                f" {int(block.ids.max())}; give a group for each"
             )
         return self.groups[block.ids]
 
@@ -70,8 +70,9 @@ class Grouping(NamedTuple):
             group = int(self.groups[again[0]])
             name = group if self.names is None else self.names[group]
             raise DataError(
-                f"{prefix(origin)}can be read only once, and group {name!r} appears again at feature "
-                f"{int(again[0])}; bring the features of a group together, or save the columns to a file"
+                f"{prefix(origin)}can be read only once, and group {name!r} appears again at"
+                f" feature {int(again[0])}; bring the features of a group together, or save the"
+                " columns to a file"
             )
 
     def order(self) -> NDArray[np.int64] | None:
@@ -121,7 +122,8 @@ class GivenGroups:
             return Grouping(self._by_feature(known, groups), names)
         if groups.size < known.n_features or (exact and groups.size > known.n_features):
             raise DataError(
-                f"{prefix(name)}{groups.size:,} groups for {known.n_features:,} features; give one for each"
+                f"{prefix(name)}{groups.size:,} groups for {known.n_features:,} features; give one"
+                " for each"
             )
         groups = groups[: known.n_features]
         if known.offered is not None:
@@ -135,8 +137,8 @@ class GivenGroups:
         missing = np.flatnonzero(offered == NO_GROUP)
         if missing.size:
             raise DataError(
-                f"{self.origin}: {missing.size:,} of {offered.size:,} features have no group, the first is "
-                f"{known.title(int(missing[0]))}; give every feature a group"
+                f"{self.origin}: {missing.size:,} of {offered.size:,} features have no group, the"
+                f" first is {known.title(int(missing[0]))}; give every feature a group"
             )
         return found
 
@@ -149,7 +151,8 @@ class GivenGroups:
             found = feature if isinstance(feature, int) else id_of(feature, by_name, known.first_id)
             if found is None or found not in there:
                 raise DataError(
-                    f"{self._where(at)}there is no feature {feature!r} in the data{self._hint(known)}"
+                    f"{self._where(at)}there is no feature {feature!r} in the"
+                    f" data{self._hint(known)}"
                 )
             if ids.setdefault(found, at) != at:
                 raise DataError(
@@ -172,7 +175,10 @@ class GivenGroups:
         last, counted = first + known.n_features - 1, [int(feature) for feature in features]
         for off in (1, -1):
             if (min(counted), max(counted)) == (first + off, last + off):
-                return f"; ids seem to count from {first + off} here, and they count from {first} in the data"
+                return (
+                    f"; ids seem to count from {first + off} here, and they count from {first} in"
+                    " the data"
+                )
         return f", whose ids go from {first} to {last}"
 
 
@@ -251,7 +257,8 @@ def read_groups(path: Path) -> GivenGroups:
         lines, pairs = lines[1:], pairs[1:]
     if not pairs:
         raise DataError(
-            f"{path}: there is no group in it; write one per line, or a feature, a tab and its group"
+            f"{path}: there is no group in it; write one per line, or a feature, a tab and its"
+            " group"
         )
     texts = [pair[-1] for pair in pairs]
     groups = [int(text) for text in texts] if all(map(is_id, texts)) else texts
@@ -272,7 +279,8 @@ def ids_by_name(known: Features) -> dict[str, int]:
     if len(found) < len(names):
         twice = next(name for at, name in enumerate(names) if found[name] != ids[at])
         raise DataError(
-            f"groups: two features are called {twice!r}; give the groups in the order of the features"
+            f"groups: two features are called {twice!r}; give the groups in the order of the"
+            " features"
         )
     return found
 
@@ -291,8 +299,8 @@ def grouping_of(given: GivenGroups, source: DataSource, columns: ColumnSource) -
     """The group of every feature of a source, which comes as ``columns``."""
     if not columns.rewindable and given.features is not None:
         raise DataError(
-            f"{columns.name}: can be read only once, so nobody knows yet which features there are; give the groups in "
-            "the order of the features, or save the columns to a file"
+            f"{columns.name}: can be read only once, so nobody knows yet which features there are;"
+            " give the groups in the order of the features, or save the columns to a file"
         )
     if not columns.rewindable:
         grouping = Grouping(*given.numbered())

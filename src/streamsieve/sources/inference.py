@@ -227,7 +227,8 @@ def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -
         weight = stats.pop()
         if not weight.as_is:
             raise DataError(
-                f"{prefix(origin)}column {weight.name!r} is not a column of numbers, and weights must be numbers"
+                f"{prefix(origin)}column {weight.name!r} is not a column of numbers, and weights"
+                " must be numbers"
             )
     texts = [one for one in stats if one.content == "text"]
     if texts and options.strings == "error":
@@ -242,7 +243,8 @@ def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -
     ]
     if not any(column.width for column in columns):
         raise DataError(
-            f"{prefix(origin)}there is no column but the target and columns of text that are omitted"
+            f"{prefix(origin)}there is no column but the target and columns of text that are"
+            " omitted"
         )
     incomplete = tuple(one.name for one in stats if one.missing)
     return Inferred(Encoding(columns, options.missing), tuple(_notes(stats, options)), incomplete)
@@ -287,9 +289,9 @@ def _are_text(texts: Sequence[ColumnStats], origin: str) -> DataError:
     row, value = texts[0].first or (0, "")
     more = f" (nor are {len(texts) - 1:,} more)" if len(texts) > 1 else ""
     return DataError(
-        f"{prefix(origin)}row {row + 1}: column {texts[0].name!r} is {value[:40]!r}, not a number{more}; read its "
-        f"levels as features ({spell('strings', 'onehot')} or {spell('strings', 'hash')}), or omit it: "
-        f"{spell('drop', [one.name for one in texts])}"
+        f"{prefix(origin)}row {row + 1}: column {texts[0].name!r} is {value[:40]!r}, not a"
+        f" number{more}; read its levels as features ({spell('strings', 'onehot')} or"
+        f" {spell('strings', 'hash')}), or omit it: {spell('drop', [one.name for one in texts])}"
     )
 
 
@@ -330,7 +332,8 @@ def picked(columns: list[str], options: ReadOptions, name: str) -> list[str]:
     there, weight = set(columns), options.weight
     if weight is not None and weight not in there:
         raise UsageError(
-            f"{prefix(name)}there is no column {weight!r} for the weights of rows; {hint(weight, columns)}"
+            f"{prefix(name)}there is no column {weight!r} for the weights of rows;"
+            f" {hint(weight, columns)}"
         )
     for wanted in (*options.drop, *(options.only or ())):
         if wanted not in there:
@@ -365,7 +368,10 @@ def refuse_absent(wanted: Iterable[str], names: list[str], origin: str) -> None:
 def refuse_other_target(target: str | None, names: list[str], origin: str) -> None:
     """Raise DataError if a table does not have its target, or none is named."""
     if target is None:
-        message = f"{prefix(origin)}which column is the target? Say {spell('target', 'NAME')}; {listing(names)}"
+        message = (
+            f"{prefix(origin)}which column is the target? Say {spell('target', 'NAME')};"
+            f" {listing(names)}"
+        )
         raise AbsentColumnError(message, names)
     if target not in names:
         raise DataError(

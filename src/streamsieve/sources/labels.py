@@ -67,8 +67,8 @@ def different(
         rows += labels.size
         if has_fractions(known) and known.size > 2:
             raise NotClassesError(
-                f"{prefix(origin)}numbers with fractions are hardly classes, and the first {rows:,} rows have "
-                f"{known.size:,} different ones"
+                f"{prefix(origin)}numbers with fractions are hardly classes, and the first {rows:,}"
+                f" rows have {known.size:,} different ones"
             )
         if rows >= FIRST_ROWS:
             refuse_too_many(known.size, rows, origin)
@@ -92,9 +92,9 @@ def refuse_too_many(n_labels: int, rows: int, origin: str) -> None:
     """Refuse labels of which most occur once: they are numbers, or names of the rows."""
     if n_labels > max(MANY_CLASSES, rows // 2):
         raise DataError(
-            f"{prefix(origin)}{n_labels:,} different labels in {rows:,} rows are hardly classes; take another column "
-            "as the target, for numbers a method that learns numbers, such as sofs-regressor, or name all classes: "
-            f"{spell('classes', ['A', 'B', 'C'])}"
+            f"{prefix(origin)}{n_labels:,} different labels in {rows:,} rows are hardly classes;"
+            " take another column as the target, for numbers a method that learns numbers, such as"
+            f" sofs-regressor, or name all classes: {spell('classes', ['A', 'B', 'C'])}"
         )
 
 
@@ -211,6 +211,6 @@ def misfit(text: str, kind: LabelKind, where: str) -> DataError | None:
         return None
     known = "a plain number" if kind == "numbers" else "true or false"
     return DataError(
-        f"{where}: the label {text!r} is not {known}, as those before it are; name all classes to read labels as text, "
-        f"{spell('classes', ['A', 'B'])}, or write them alike"
+        f"{where}: the label {text!r} is not {known}, as those before it are; name all classes to"
+        f" read labels as text, {spell('classes', ['A', 'B'])}, or write them alike"
     )

@@ -107,9 +107,11 @@ class ManySource(Source):
                     begun.append(
                         (
                             part,
-                            reading
-                            if at_once == 1
-                            else Reader(reading, room, lambda item: item.n_bytes),
+                            (
+                                reading
+                                if at_once == 1
+                                else Reader(reading, room, lambda item: item.n_bytes)
+                            ),
                         )
                     )
                 if not begun:
@@ -144,8 +146,9 @@ class ManySource(Source):
             elif is_text != first[1]:
                 kinds = ("text", "numbers") if is_text else ("numbers", "text")
                 raise DataError(
-                    f"{part.name}: its labels are {kinds[0]}, but {kinds[1]} in {first[0].name}; write them alike, or "
-                    f"name all classes to read labels of tables as text: {spell('classes', ['A', 'B'])}"
+                    f"{part.name}: its labels are {kinds[0]}, but {kinds[1]} in {first[0].name};"
+                    " write them alike, or name all classes to read labels of tables as text:"
+                    f" {spell('classes', ['A', 'B'])}"
                 )
             yield item
         if first is None:
@@ -267,17 +270,18 @@ def refuse_other_kind(name: str, first: Source, part: Source) -> None:
     kinds = [kind_of(source) for source in (first, part)]
     if kinds[0] != kinds[1]:
         raise DataError(
-            f"{name}: {first.name} is {kinds[0]}, and {part.name} is {kinds[1]}; several files are read as one only if "
-            "they are of one kind"
+            f"{name}: {first.name} is {kinds[0]}, and {part.name} is {kinds[1]}; several files are"
+            " read as one only if they are of one kind"
         )
     if kinds[0] == COLUMNS:
         raise UsageError(
-            f"{name}: {first.name} and {part.name} hold columns, and such files are not read as one; give the files of "
-            "rows, or write one of all rows: streamsieve convert --columns"
+            f"{name}: {first.name} and {part.name} hold columns, and such files are not read as"
+            " one; give the files of rows, or write one of all rows: streamsieve convert --columns"
         )
     if first.facts.renumbered != part.facts.renumbered:
         raise DataError(
-            f"{part.name}: its features are not numbered as those of {first.name}; apply the same run to both"
+            f"{part.name}: its features are not numbered as those of {first.name}; apply the same"
+            " run to both"
         )
     if first.has_labels != part.has_labels:
         without, other = (first, part) if part.has_labels else (part, first)
@@ -314,8 +318,8 @@ def same_names(first: Source, part: Source) -> bool:
         one = next(name for name in (*known, *found) if name in absent or name in more)
         missing, other = (part, first) if one in absent else (first, part)
         raise DataError(
-            f"{missing.name}: the column {one!r} is not there, but it is in {other.name}; files that are read as one "
-            "have the same columns"
+            f"{missing.name}: the column {one!r} is not there, but it is in {other.name}; files"
+            " that are read as one have the same columns"
         )
     if not part.facts.takes_target:
         raise DataError(

@@ -162,8 +162,9 @@ def numbers_of(entries: Entries, first_row: int) -> NDArray[np.float64]:
     for at, (name, value) in enumerate(zip(entries.names, entries.values, strict=True)):
         if not isinstance(value, int | float | np.number | np.bool_):
             raise DataError(
-                f"row {first_row + int(row_of[at]) + 1}: the value of {name!r} is {str(value)[:40]!r}, which is not a "
-                f"number; make it part of the name, with the value 1"
+                f"row {first_row + int(row_of[at]) + 1}: the value of {name!r} is"
+                f" {str(value)[:40]!r}, which is not a number; make it part of the name, with the"
+                " value 1"
             )
         try:
             numbers[at] = value

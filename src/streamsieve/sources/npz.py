@@ -55,7 +55,8 @@ def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> Ar
         if isinstance(error, DataError) or in_file:
             raise
         raise DataError(
-            f"{path}: not a sparse matrix as scipy.sparse.save_npz writes it, or cut short ({error})"
+            f"{path}: not a sparse matrix as scipy.sparse.save_npz writes it, or cut short"
+            f" ({error})"
         ) from error
     source = ArraySource(matrix, y, names, str(path))
     source.facts = replace(source.facts, renumbered=None if renumbered is None else str(renumbered))
@@ -80,7 +81,8 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
         room -= block.n_bytes
         if room < 0:
             raise DataError(
-                f"{layout.name}: the rows do not fit in memory, and .npz is written as a whole; write .parquet or .svm"
+                f"{layout.name}: the rows do not fit in memory, and .npz is written as a whole;"
+                " write .parquet or .svm"
             )
     rows = RowBlock.joined(parts)
     width = max(layout.n_features or 0, rows.n_features)

@@ -45,7 +45,8 @@ class ReadOptions:
     strings: Strings = option(
         "onehot",
         "Columns of text",
-        "Columns of text: a feature per level, hashed to a fixed number of features, omitted or refused.",
+        "Columns of text: a feature per level, hashed to a fixed number of features, omitted or"
+        " refused.",
     )
     missing: MissingValues = option(
         "error",

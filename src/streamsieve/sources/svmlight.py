@@ -47,7 +47,9 @@ from .writers import label_text
 CHUNK_BYTES = 1 << 20
 MARGIN_BYTES = 64 << 10  # read beyond a chunk in the hope of finding the end of its last line
 PAGE = mmap.PAGESIZE
-MARK = b"# streamsieve: renumbered, k=%d, selection=%s\n"  # the first line of a file with the features of a selection
+MARK = (  # the first line of a file with the features of a selection
+    b"# streamsieve: renumbered, k=%d, selection=%s\n"
+)
 MARKED = re.compile(rb"# streamsieve: renumbered, k=\d+, selection=([0-9a-f]+)\s")
 MOST_MARK = 100  # bytes
 
@@ -150,7 +152,8 @@ class SvmlightSource(Source):
                 if part.result.n_rows:
                     if labelled is not None and labelled != (part.result.y is not None):
                         raise DataError(
-                            f"{self.name}: some of the rows have labels, and others have none; write them alike"
+                            f"{self.name}: some of the rows have labels, and others have none;"
+                            " write them alike"
                         )
                     labelled = part.result.y is not None
                     yield part.result
@@ -277,18 +280,19 @@ def text_of(block: RowBlock, first_index: int) -> NDArray[np.uint8]:
         return np.empty(0, np.uint8)
     if block.y is None:
         raise DataError(
-            f"{block.origin}: the rows have no labels, which svmlight text must have; write .parquet, .arrow, .npz or "
-            f"a table, or name the target: {spell('target', 'NAME')}"
+            f"{block.origin}: the rows have no labels, which svmlight text must have; write"
+            f" .parquet, .arrow, .npz or a table, or name the target: {spell('target', 'NAME')}"
         )
     known, codes = np.unique(block.y, return_inverse=True)
     if np.isnan(block.values).any():
         raise DataError(
-            f"{prefix(block.origin)}there are missing values, which svmlight text cannot hold; write .parquet, .arrow, "
-            ".npz or a table"
+            f"{prefix(block.origin)}there are missing values, which svmlight text cannot hold;"
+            " write .parquet, .arrow, .npz or a table"
         )
     if known.dtype.kind not in "biuf":
         raise DataError(
-            f"{block.origin}: an svmlight label is a number, not {str(known[0])!r}; write .npz or .parquet"
+            f"{block.origin}: an svmlight label is a number, not {str(known[0])!r}; write .npz or"
+            " .parquet"
         )
     labels = [label_text(label.item() + 0).encode() for label in known]
     ends = np.cumsum([len(label) for label in labels])

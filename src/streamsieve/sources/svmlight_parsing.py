@@ -168,7 +168,10 @@ def describe_fault(text: Bytes, fault: int, where: int) -> str:
         )
     line = text[start_of_line(text, where) :].tobytes().split(b"\n", 1)[0]
     if b"\r" in line.rstrip(b"\r"):
-        return "lines end with a return alone, as on old Macs; replace the returns by newlines: tr '\\r' '\\n'"
+        return (
+            "lines end with a return alone, as on old Macs; replace the returns by newlines: tr"
+            " '\\r' '\\n'"
+        )
     index, _, value = shown.partition(":")
     return _MESSAGES[fault](shown, index, value)
 
@@ -184,7 +187,8 @@ _MESSAGES: dict[int, Callable[[str, str, str], str]] = {
         _number_fault("the label", token) + "; an svmlight line is 'label index:value ...'"
     ),
     text_kernel.BAD_INDEX: lambda token, index, value: (
-        f"feature index {index} is negative; indices start at 1, or at 0 with {spell('zero_based', True)}"
+        f"feature index {index} is negative; indices start at 1, or at 0 with"
+        f" {spell('zero_based', True)}"
         if index[1:].isdigit() and index[0] == "-"
         else f"{token!r} does not start with a feature index; expected index:value, such as 7:0.5"
     ),
@@ -195,14 +199,16 @@ _MESSAGES: dict[int, Callable[[str, str, str], str]] = {
         f"the value of feature {index}", value
     ),
     text_kernel.TOO_LARGE: lambda token, index, value: (
-        f"the value of feature {index}, {value}, is too large for float32 (3.4e38); scale the column down"
+        f"the value of feature {index}, {value}, is too large for float32 (3.4e38); scale the"
+        " column down"
     ),
     text_kernel.ZERO_INDEX: lambda token, index, value: (
         "feature index 0 in a file whose indices start at 1; if they start at 0, say so: "
         + spell("zero_based", True)
     ),
     text_kernel.WIDE_INDEX: lambda token, index, value: (
-        f"feature index {index} is too large: the largest is {LARGEST_INDEX:,}; hash or renumber the features"
+        f"feature index {index} is too large: the largest is {LARGEST_INDEX:,}; hash or renumber"
+        " the features"
     ),
     text_kernel.REPEATED: lambda token, index, value: repeated_message(int(index)),
 }

@@ -101,7 +101,8 @@ class GeneratedSource(Source):
             raise UsageError(f"{self.name}: {features} features; it takes {least_features} or more")
         if max(rows, features) > LARGEST_INDEX:
             raise UsageError(
-                f"{self.name}: {rows} rows of {features} features; {LARGEST_INDEX:,} are the most of both"
+                f"{self.name}: {rows} rows of {features} features; {LARGEST_INDEX:,} are the most"
+                " of both"
             )
         if not 0 <= seed <= LARGEST_SEED:
             raise UsageError(f"{self.name}: a seed is from 0 to {LARGEST_SEED:,}")
@@ -291,11 +292,13 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
         self.facts = replace(self.facts, columns_splittable=True, value_type=np.float32)
         if not 1 <= informative <= features:
             raise UsageError(
-                f"{self.name}: {informative} informative features among {features}; there can be 1 to {features}"
+                f"{self.name}: {informative} informative features among {features}; there can be 1"
+                f" to {features}"
             )
         if max(n_rows, features) > MOST:
             raise UsageError(
-                f"{self.name}: {n_rows:,} rows of {features:,} features; ask for {MOST:,} at most of each"
+                f"{self.name}: {n_rows:,} rows of {features:,} features; ask for {MOST:,} at most"
+                " of each"
             )
         if task not in get_args(Task):
             raise UsageError(f"{self.name}: task is {' or '.join(get_args(Task))}, not {task!r}")

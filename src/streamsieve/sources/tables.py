@@ -226,7 +226,8 @@ def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[
             column = column.cast(pa.string())
         except pa.ArrowException as error:  # bytes that are no text
             raise DataError(
-                f"{origin}: the target {name!r} holds {column.type} values; a label is a number or a text"
+                f"{origin}: the target {name!r} holds {column.type} values; a label is a number or"
+                " a text"
             ) from error
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return values

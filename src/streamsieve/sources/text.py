@@ -90,8 +90,8 @@ def damage_named(name: str, compression: str) -> Iterator[None]:
             raise
         reason: Any = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(
-            f"{name}: the {COMPRESSIONS[compression].name} file is damaged or cut short ({reason}); fetch or compress "
-            "it again"
+            f"{name}: the {COMPRESSIONS[compression].name} file is damaged or cut short ({reason});"
+            " fetch or compress it again"
         ) from error
 
 
@@ -117,8 +117,9 @@ def refuse_endless_line(length: int, name: str) -> None:
     """Refuse a line, or a record, that is endless, or too long for the memory there is."""
     if length > LONG_LINE and length * BYTES_PER_LETTER > available_memory():
         raise DataError(
-            f"{name}: a line is longer than {length / 1e6:,.0f} MB, too long for {size_text(available_memory())} of "
-            f"memory; write the rows as Parquet, or {more_memory(length * BYTES_PER_LETTER)}"
+            f"{name}: a line is longer than {length / 1e6:,.0f} MB, too long for"
+            f" {size_text(available_memory())} of memory; write the rows as Parquet, or"
+            f" {more_memory(length * BYTES_PER_LETTER)}"
         )
     if length > LONGEST_LINE:
         raise DataError(

@@ -19,10 +19,13 @@ DENSE = 0.5  # of the values not 0: what has more is kept dense
 MOST_ROWS = 2**31 - 1
 WIDE = 1 << 20  # features: of wider rows only the columns that occur are made, if few do
 TRANSPOSE_ONCE = (
-    "and this method needs its rows column by column; transpose them once: streamsieve convert {} columns.parquet "
-    "--columns"
+    "and this method needs its rows column by column; transpose them once: streamsieve convert {}"
+    " columns.parquet --columns"
 )
-NEEDS_ALL = "and this method needs all of it; take fewer rows or features, or a method that reads rows or columns"
+NEEDS_ALL = (
+    "and this method needs all of it; take fewer rows or features, or a method that reads rows or"
+    " columns"
+)
 ROWS_READ, FEATURES_READ = "rows read", "features read"  # what is being counted
 
 
@@ -105,8 +108,8 @@ class Room:
         """Refuse what will take so many bytes in all."""
         if n_bytes > self.limit:
             raise DataError(
-                f"{self.source.name}: does not fit in {size_text(self.limit)} of memory, {self.advice}, or "
-                f"{more_memory(int(n_bytes / FRACTION_OF_MEMORY))}"
+                f"{self.source.name}: does not fit in {size_text(self.limit)} of memory,"
+                f" {self.advice}, or {more_memory(int(n_bytes / FRACTION_OF_MEMORY))}"
             )
 
 

@@ -169,8 +169,8 @@ class WorkFolder:
         )
         if needed > free:
             raise UsageError(
-                f"{self.output}: transposing these rows takes {needed / 1e9:.1f} GB of disk, and {free / 1e9:.1f} GB "
-                "are free; make room, or name an output on another disk"
+                f"{self.output}: transposing these rows takes {needed / 1e9:.1f} GB of disk, and"
+                f" {free / 1e9:.1f} GB are free; make room, or name an output on another disk"
             )
         self.path, self._lock = _new_folder(self.output)
         header = {

@@ -241,8 +241,8 @@ def hold_out(rows: Source, fraction: float, seed: int) -> tuple[Source, Source]:
     """Return the rows to learn from and, drawn from all with this probability, those to test on."""
     if not rows.rewindable:
         raise UsageError(
-            f"{rows.name}: can be read only once, and rows that are held out are read after all others; save it to a "
-            "file, or test on another"
+            f"{rows.name}: can be read only once, and rows that are held out are read after all"
+            " others; save it to a file, or test on another"
         )
     return DrawnRows(rows, fraction, seed, False), DrawnRows(rows, fraction, seed, True)
 
@@ -291,7 +291,8 @@ def refuse_unsound(names: list[str], origin: str) -> None:
         first = lines.setdefault(name, line)
         if first != line:
             raise DataError(
-                f"{origin}{line}: the name {name!r} appears twice, first in line {first}; rename one"
+                f"{origin}{line}: the name {name!r} appears twice, first in line {first};"
+                " rename one"
             )
 
 
@@ -310,8 +311,8 @@ def give_names(source: DataSource, given: str | Sequence[str]) -> DataSource:
 
 def too_few(source: DataSource, feature: int, names: NDArray[Any], origin: str) -> DataError:
     return DataError(
-        f"{source.name}: there is a {title(feature, None, source.facts.first_id)}, and {origin} has "
-        f"{names.size:,} names; {feature + 1:,} are needed, one a line"
+        f"{source.name}: there is a {title(feature, None, source.facts.first_id)}, and {origin} has"
+        f" {names.size:,} names; {feature + 1:,} are needed, one a line"
     )
 
 

@@ -116,8 +116,9 @@ def titles_of(layout: Layout) -> list[str]:
     """What a table calls its features: their names or, without names, their ids."""
     if layout.n_features is None:
         raise UsageError(
-            f"{layout.name}: a table needs the number of columns before the first row, which svmlight text does not "
-            "say; write sparse .arrow, .parquet or .npz, or apply a selection first"
+            f"{layout.name}: a table needs the number of columns before the first row, which"
+            " svmlight text does not say; write sparse .arrow, .parquet or .npz, or apply a"
+            " selection first"
         )
     names = layout.feature_names
     titles = (
@@ -126,7 +127,8 @@ def titles_of(layout: Layout) -> list[str]:
     target = layout.target or LABEL
     if target in titles:
         raise UsageError(
-            f"{layout.name}: a feature and the target are both called {target!r}; rename one of them"
+            f"{layout.name}: a feature and the target are both called {target!r}; rename one of"
+            " them"
         )
     return titles
 

@@ -104,7 +104,8 @@ def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
     as_table = is_table(path, source.facts.takes_target)
     if as_table and renumber:
         raise UsageError(
-            f"{path}: a table has its columns by name; omit {spell('renumber')}, which is for sparse rows"
+            f"{path}: a table has its columns by name; omit {spell('renumber')}, which is for"
+            " sparse rows"
         )
     compact = as_table or renumber
     names, width = names_of(run, selection, compact, as_table)
@@ -246,7 +247,8 @@ def predict(
     learner, source, results = run.learner, run.rows.source, run.learner.results
     if not learner.method.predicts:
         raise UsageError(
-            f"{run_dir}: {learner.method.name} selects features and predicts nothing; apply the selection"
+            f"{run_dir}: {learner.method.name} selects features and predicts nothing; apply the"
+            " selection"
         )
     if not results.uses_lengths and not results.predicts_with_all:
         return predictions(learner, source)
@@ -260,15 +262,16 @@ def note_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
     """Say that what is predicted of reduced rows may not be what is predicted of complete ones."""
     if learner.results.predicts_with_all:
         notes.warning(
-            "%s: the rows have none but selected features, and %s predicts with all; predict the complete rows",
+            "%s: the rows have none but selected features, and %s predicts with all; predict the"
+            " complete rows",
             source.name,
             learner.method.name,
         )
     else:
         notes.warning(
-            "%s: the rows have none but selected features, and normalize=%r divides rows by their length with all of "
-            "them, which is not known (%s); a typical one is taken, and some predictions may differ from those of "
-            "complete rows",
+            "%s: the rows have none but selected features, and normalize=%r divides rows by their"
+            " length with all of them, which is not known (%s); a typical one is taken, and some"
+            " predictions may differ from those of complete rows",
             source.name,
             learner.params.normalize,
             reason,

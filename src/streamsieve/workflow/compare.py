@@ -43,7 +43,10 @@ from ..values import is_sparse
 from ..version import __version__
 from .sets import Opened, load, open_sets
 
-LOST = "its process was ended by the system, which may be out of memory; take fewer jobs, or fewer rows or features"
+LOST = (
+    "its process was ended by the system, which may be out of memory; take fewer jobs, or fewer"
+    " rows or features"
+)
 PASSING = OUT_OF_MEMORY, LOST  # failures that another day may not have: they are not kept
 MOST_JOBS = 1024
 MAX_SEED = (1 << 32) - 1
@@ -188,7 +191,8 @@ def as_asked(
     for method in chosen:
         if not budgets_for(method, budgets):
             raise UsageError(
-                f"{method} cannot choose the number of features by itself; give one: {spell('ks', [10])}"
+                f"{method} cannot choose the number of features by itself; give one:"
+                f" {spell('ks', [10])}"
             )
     numbers = (
         range(positive("seeds", seeds, 1 << 20))

@@ -79,13 +79,14 @@ def refuse_as_table(source: Source, path: Path, width: int | None) -> None:
     """Refuse sparse rows that are too wide for a table, or whose ids would be taken for others in one."""
     if width is not None and width > WIDEST_TABLE:
         raise UsageError(
-            f"{path}: {source.name} has {width:,} features, and a table of more than {WIDEST_TABLE:,} columns, most of "
-            "them 0, is too wide; write sparse .parquet, .arrow or .npz, or apply a selection first"
+            f"{path}: {source.name} has {width:,} features, and a table of more than"
+            f" {WIDEST_TABLE:,} columns, most of them 0, is too wide; write sparse .parquet, .arrow"
+            " or .npz, or apply a selection first"
         )
     if source.facts.renumbered is not None and not source.has_names:
         raise UsageError(
-            f"{path}: the features of {source.name} are renumbered and have no names that a table could call them by; "
-            "apply the run to the rows that they come from"
+            f"{path}: the features of {source.name} are renumbered and have no names that a table"
+            " could call them by; apply the run to the rows that they come from"
         )
 
 

@@ -191,15 +191,21 @@ def open_with_columns(data: Any, features: Features, options: ReadOptions) -> tu
     absent: AbsentColumnError | None = None
     for choice in features.choices():
         try:
-            return by_rows(
-                open_like(data, titled(options, choice.columns), choice.columns, choice.encoding)
-            ), choice
+            return (
+                by_rows(
+                    open_like(
+                        data, titled(options, choice.columns), choice.columns, choice.encoding
+                    )
+                ),
+                choice,
+            )
         except AbsentColumnError as error:
             shorter = features.first_columns(error.available)
             if shorter is not None:
-                return by_rows(
-                    open_like(data, titled(options, shorter.columns), shorter.columns)
-                ), shorter
+                return (
+                    by_rows(open_like(data, titled(options, shorter.columns), shorter.columns)),
+                    shorter,
+                )
             absent = error if absent is None or features.encoding is None else absent
     if absent is None:  # nothing is known of the columns
         return by_rows(open_like(data, options, None)), Choice(None, None, True)
@@ -222,13 +228,13 @@ def refuse_other_numbers(source: Source, features: Features) -> None:
         return
     if mark is not None:
         raise DataError(
-            f"{source.name}: its features are renumbered, and not by the selection of this run; apply this run to the "
-            "rows that they come from"
+            f"{source.name}: its features are renumbered, and not by the selection of this run;"
+            " apply this run to the rows that they come from"
         )
     if not source.facts.takes_target and source.feature_names is None:
         raise DataError(
-            f"{source.name}: the run has learned from rows with renumbered features, and these are not; apply the same "
-            f"selection to them first, with {spell('renumber', True)}"
+            f"{source.name}: the run has learned from rows with renumbered features, and these are"
+            f" not; apply the same selection to them first, with {spell('renumber', True)}"
         )
 
 
@@ -237,8 +243,9 @@ def by_columns(source: Source, choice: Choice, features: Features) -> Like:
     found, width = source.n_features or 0, features.n_features
     if choice.columns is None and width is not None and found != width:
         raise DataError(
-            f"{source.name}: {found:,} columns beside the target, and {width:,} features in the training, which had no "
-            "names; call columns x0, x1, ... after the numbers of the features, from 0"
+            f"{source.name}: {found:,} columns beside the target, and {width:,} features in the"
+            " training, which had no names; call columns x0, x1, ... after the numbers of the"
+            " features, from 0"
         )
     if choice.columns == [] and source.has_labels:
         source, found = by_rows(source.with_labels_alone()), 0  # text and dates are not read
@@ -284,7 +291,8 @@ class MappedRows(WrappedRows):
         )
         if found.size and int(found.max()) >= self.ids_there.size:
             raise DataError(
-                f"{self.name}: there are more than the {self.ids_there.size:,} features that were selected"
+                f"{self.name}: there are more than the {self.ids_there.size:,} features that were"
+                " selected"
             )
         indices = self.ids_there[found]
         kept = indices != ABSENT

@@ -170,8 +170,8 @@ def start_run(
     source, test_source = open_data(data, test, request)
     if request.resamples is not None and not source.rewindable:
         raise UsageError(
-            f"{source.name}: can be read only once, and {spell('resamples')} learns from its rows again; save it to a "
-            f"file, or omit {spell('resamples')}"
+            f"{source.name}: can be read only once, and {spell('resamples')} learns from its rows"
+            f" again; save it to a file, or omit {spell('resamples')}"
         )
     request = replace(request, fingerprint=fingerprint(request.data))
     folder = None if output is None else RunDirectory(output)
@@ -215,8 +215,8 @@ def at_address(request: RunRequest, run_dir: str | Path, address: str | None) ->
     engine = request.engine
     if engine is not None and engine.address is not None and address is None:
         raise UsageError(
-            f"{run_dir}: the run asks for the Ray cluster at {engine.address}, which can run code on this machine; if "
-            f"you trust it, say so: {spell('address', engine.address)}"
+            f"{run_dir}: the run asks for the Ray cluster at {engine.address}, which can run code"
+            f" on this machine; if you trust it, say so: {spell('address', engine.address)}"
         )
     if address is None:
         return request

@@ -38,7 +38,8 @@ def open_sets(data: Any, test: Any, options: ReadOptions) -> list[Opened]:
     """Every set opened, so that a wrong name costs no time."""
     if options.missing == "skip":
         raise UsageError(
-            f"a comparison needs every value, for the models; fill in missing ones: {fill_options()}"
+            "a comparison needs every value, for the models; fill in missing ones:"
+            f" {fill_options()}"
         )
     refuse_weight(options.weight, "a comparison gives all rows the same weight")
     sets = named_sets(data)
@@ -48,7 +49,8 @@ def open_sets(data: Any, test: Any, options: ReadOptions) -> list[Opened]:
         source = open_with(one, options)
         if not source.has_labels:
             raise DataError(
-                f"{prefix(source.name)}the rows have no labels; name the column to predict: {spell('target', 'NAME')}"
+                f"{prefix(source.name)}the rows have no labels; name the column to predict:"
+                f" {spell('target', 'NAME')}"
             )
         opened.append(
             Opened(
@@ -85,13 +87,15 @@ def tests_of(test: Any, names: Sequence[str]) -> dict[str, Any] | None:
         tests = {clean(name): one for name, one in test.items()}
         if tests.keys() != set(names):
             raise UsageError(
-                "the rows to test on must have the names of the data sets, all of them and no others"
+                "the rows to test on must have the names of the data sets, all of them and no"
+                " others"
             )
         return tests
     several = as_several(test)
     if len(several) != len(names):
         raise UsageError(
-            f"{len(names)} data sets and {len(several)} to test on: give one for each, in the same order, or none"
+            f"{len(names)} data sets and {len(several)} to test on: give one for each, in the same"
+            " order, or none"
         )
     return dict(zip(names, several, strict=True))
 
@@ -171,7 +175,8 @@ def rows_of(source: DataSource) -> Rows:
         X = csr_of(X.data, X.indices, X.indptr, X.shape)
     if not np.isfinite(X.data if is_sparse(X) else X).all():
         raise DataError(
-            f"{prefix(source.name)}some values are missing or infinite; fill them in: {fill_options()}"
+            f"{prefix(source.name)}some values are missing or infinite; fill them in:"
+            f" {fill_options()}"
         )
     return Rows(X, whole.y)
 
@@ -261,7 +266,8 @@ def refuse_few(y: NDArray[Any], kind: Kind, folds: int, origin: str) -> None:
     """Refuse data with too few rows for the folds."""
     if y.size < 2 * folds:
         raise DataError(
-            f"{prefix(origin)}{y.size:,} rows are too few for {folds} folds; take fewer folds, or {spell('test')}"
+            f"{prefix(origin)}{y.size:,} rows are too few for {folds} folds; take fewer folds, or"
+            f" {spell('test')}"
         )
     if kind == "classes":
         try:

@@ -31,8 +31,8 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
     method = request.method
     if test is not None and not learner.method.predicts:
         raise UsageError(
-            f"{method} selects features and predicts nothing, so there is no accuracy to test; apply the selection and "
-            "train a model on what it leaves"
+            f"{method} selects features and predicts nothing, so there is no accuracy to test;"
+            " apply the selection and train a model on what it leaves"
         )
     learner.refuse_weight(request.read.weight)
     if request.resamples is not None:
@@ -46,11 +46,13 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
             )
         if request.engine is not None:
             raise UsageError(
-                f"rows are held out by one process, and {spell('engine')} starts others; test on a file instead"
+                f"rows are held out by one process, and {spell('engine')} starts others; test on a"
+                " file instead"
             )
     if request.checkpoint_every is not None and learner.reads == "matrix":
         raise UsageError(
-            f"checkpoints are for methods that learn block by block; {method} needs the whole matrix at once"
+            f"checkpoints are for methods that learn block by block; {method} needs the whole"
+            " matrix at once"
         )
     if (
         request.read.missing == "skip"
@@ -71,7 +73,8 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
     if request.engine is not None:
         if request.memory is not None:
             raise UsageError(
-                f"a limit of memory is for one process, and {spell('engine')} starts others; omit one of them"
+                f"a limit of memory is for one process, and {spell('engine')} starts others; omit"
+                " one of them"
             )
         refuse_on_engine(learner, request.engine, request.checkpoint_every is not None)
     if request.groups is not None and not learner.method.knows_groups:

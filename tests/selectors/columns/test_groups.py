@@ -289,8 +289,10 @@ def test_features_that_are_not_there_are_named(tmp_path: Path) -> None:
 def test_features_without_a_group_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "groups.tsv"
     path.write_text("1\ta\n3\tb\n")
-    assert message(path, Features(5, first_id=1)) == (
-        f"{path}: 3 of 5 features have no group, the first is feature 2; give every feature a group"
+    assert (
+        message(path, Features(5, first_id=1))
+        == f"{path}: 3 of 5 features have no group, the first is feature 2; give every feature a"
+        " group"
     )
     names = np.array(["a", "b"], object)
     assert "1 of 2 features have no group, the first is 'b'" in message(

@@ -52,9 +52,9 @@ def learned(selector: Any, X: Any) -> dict[str, Any]:
         "mistakes": selector.mistakes_,
         "updates": selector.updates_,
         "rows": selector.n_rows_,
-        "decisions": np.concatenate(
-            [score(block) for block in ArraySource(X).row_blocks()]
-        ).tolist(),
+        "decisions": (
+            np.concatenate([score(block) for block in ArraySource(X).row_blocks()]).tolist()
+        ),
     }
 
 

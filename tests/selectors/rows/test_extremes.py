@@ -235,7 +235,10 @@ def test_where_float32_cannot_hold_a_column_a_remark_says_so(normalize: str) -> 
     y = np.where(X[:, 0] > 0.6, 1, 0)
     X[:, 1] = 20 * X[:, 1] + 1e8
     X[:, 2] = 20261116.0
-    expected = r"the values of feature 1, about 1.00000.*e\+08, differ by .*, which float32 hardly holds; subtract the mean"
+    expected = (
+        r"the values of feature 1, about 1.00000.*e\+08, differ by .*, which float32 hardly holds;"
+        r" subtract the mean"
+    )
     with pytest.warns(UserWarning, match=expected):
         ss.SOFS(2, normalize=normalize).fit(X.astype(np.float32), y)
     with warnings.catch_warnings():

@@ -21,7 +21,10 @@ MARGIN = 12  # around charts in a file of their own
 TITLE_ROOM = 22  # above each of them
 NARROW = frozenset("iljtfrI.,:;'|!()[]{}/\\ -")
 WIDE = frozenset("mwMW@%…→↑")
-FONTS = '-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans","Noto Sans",system-ui,sans-serif'
+FONTS = (
+    '-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,"Liberation Sans","Noto'
+    ' Sans",system-ui,sans-serif'
+)
 OPENING = re.compile(r'<svg class="chart"(?=[^>]* viewBox="0 0 ([0-9.]+) ([0-9.]+)")')
 
 
@@ -93,10 +96,9 @@ def hovered(opening: str, lines: Iterable[Any]) -> str:
 def picture(width: float, height: float, about: str, parts: Iterable[str], size: str = "") -> str:
     """Return a whole chart; ``about`` is what it shows, for those who do not see it."""
     return (
-        f'<svg class="chart"{size} viewBox="0 0 {place(width)} {place(height)}" role="img" '
-        f'aria-label="{escape(printable(about, MAX_TIP_LENGTH))}" xmlns="http://www.w3.org/2000/svg">\n'
-        + "\n".join(parts)
-        + "\n</svg>"
+        f'<svg class="chart"{size} viewBox="0 0 {place(width)} {place(height)}" role="img"'
+        f' aria-label="{escape(printable(about, MAX_TIP_LENGTH))}"'
+        ' xmlns="http://www.w3.org/2000/svg">\n' + "\n".join(parts) + "\n</svg>"
     )
 
 
@@ -175,7 +177,10 @@ def standalone(pictures: Sequence[tuple[str, str]]) -> str:
     parts, widest, top = [], 0.0, float(MARGIN)
     for title, svg in pictures:
         width, height = map(float, OPENING.findall(svg)[0])
-        places = f'x="{MARGIN}" y="{place(top + TITLE_ROOM)}" width="{place(width)}" height="{place(height)}"'
+        places = (
+            f'x="{MARGIN}" y="{place(top + TITLE_ROOM)}" width="{place(width)}"'
+            f' height="{place(height)}"'
+        )
         parts.append(f'<g class="chart">{label("strong", MARGIN, top + SIZE, title, width)}</g>')
         parts.append(OPENING.sub(f'<svg class="chart" {places}', svg, count=1))
         widest, top = max(widest, width), top + TITLE_ROOM + height + MARGIN
@@ -185,7 +190,7 @@ def standalone(pictures: Sequence[tuple[str, str]]) -> str:
     size = f'width="{place(widest + 2 * MARGIN)}" height="{place(top)}"'
     about = escape(printable("; ".join(title for title, _ in pictures), MAX_TIP_LENGTH))
     return (
-        f'<svg {size} viewBox="0 0 {place(widest + 2 * MARGIN)} {place(top)}" role="img" aria-label="{about}" '
-        f'xmlns="http://www.w3.org/2000/svg">\n<style>{style}</style>\n'
-        f'<rect {size} fill="{LIGHT["paper"]}"/>\n' + "\n".join(parts) + "\n</svg>\n"
+        f'<svg {size} viewBox="0 0 {place(widest + 2 * MARGIN)} {place(top)}" role="img"'
+        f' aria-label="{about}" xmlns="http://www.w3.org/2000/svg">\n<style>{style}</style>\n<rect'
+        f' {size} fill="{LIGHT["paper"]}"/>\n' + "\n".join(parts) + "\n</svg>\n"
     )

@@ -43,8 +43,8 @@ def check_workers(params: Any, name: str, value: Any) -> None:
         is_integer(value) and 1 <= value <= min(wanted, MOST_WORKERS),
         name,
         value,
-        f"an integer from 1 to {spell('n_features_to_select', wanted)}, as every worker keeps at least one feature, "
-        f"and {MOST_WORKERS:,} at most",
+        f"an integer from 1 to {spell('n_features_to_select', wanted)}, as every worker keeps at"
+        f" least one feature, and {MOST_WORKERS:,} at most",
     )
 
 

@@ -215,9 +215,9 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
             return DEFAULT_SCANS if source.rewindable else 1
         if scans > 1 and not source.rewindable:
             raise UsageError(
-                f"{source.name}: can be read only once, so {spell('n_scans', scans)} is too many; set "
-                f"{spell('n_scans', 1)}, or give the columns in a form that can be read again: a list of blocks, a "
-                "matrix, a file"
+                f"{source.name}: can be read only once, so {spell('n_scans', scans)} is too many;"
+                f" set {spell('n_scans', 1)}, or give the columns in a form that can be read again:"
+                " a list of blocks, a matrix, a file"
             )
         return int(scans)
 
@@ -288,7 +288,8 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         memory, n_rows = self.memory, self.memory.target.n_rows
         if block.n_rows != n_rows:
             raise DataError(
-                f"{prefix(block.origin)}columns of {block.n_rows:,} rows, but the target has {n_rows:,}"
+                f"{prefix(block.origin)}columns of {block.n_rows:,} rows, but the target has"
+                f" {n_rows:,}"
             )
         if not block.n_columns:
             return

@@ -36,8 +36,10 @@ SPARE = 0.25  # room beyond what is held, so that not every column has to move a
 STRAYED = Remark(
     "steps too long",
     "warning",
-    "the steps led away from the target: the weights they ended with are worse than none, and the selection as bad",
-    "take a shorter step, a larger m, or the solver 'pool' of online-substitution, which needs neither",
+    "the steps led away from the target: the weights they ended with are worse than none, and the"
+    " selection as bad",
+    "take a shorter step, a larger m, or the solver 'pool' of online-substitution, which needs"
+    " neither",
 )
 
 # What parameters may be.

@@ -72,8 +72,9 @@ def refuse_large_tables(block: ColumnBlock, target: Target, bins: int | str | No
     levels, classes = int(n_levels.max()), target.n_classes
     if levels * classes > MOST_CELLS:
         raise DataError(
-            f"{prefix(block.origin)}bins for a column of {levels:,} different values and {classes:,} classes need a "
-            f"table of {levels * classes * 8 / 1e9:.1f} GB; round the values, or take {spell('bins', None)}"
+            f"{prefix(block.origin)}bins for a column of {levels:,} different values and"
+            f" {classes:,} classes need a table of {levels * classes * 8 / 1e9:.1f} GB; round the"
+            f" values, or take {spell('bins', None)}"
         )
 
 
@@ -94,7 +95,8 @@ def levels_of_target(target: Target, measure: str) -> int:
     """How many classes the tests count; 0 if they count none."""
     if measure in ("g2", "chi2") and not target.codes.size:
         raise DataError(
-            f"{spell('measure', measure)} needs classes, and this target is a regression's; use 'fisher_z'"
+            f"{spell('measure', measure)} needs classes, and this target is a regression's; use"
+            " 'fisher_z'"
         )
     return 0 if measure == "fisher_z" else target.class_counts.size
 

@@ -25,7 +25,10 @@ TARGET = "target."  # before the names of its arrays in a model
 ROUNDING = 1e-6  # of the length of a target
 COARSE, COLLAPSED, COPIES = "coarse", "collapsed", "copies"  # kinds
 KINDS = (COARSE, COLLAPSED, COPIES)
-IN_64_BITS = "subtract a number near its values first, or give 64-bit numbers: an array of float64, a table in Parquet"
+IN_64_BITS = (
+    "subtract a number near its values first, or give 64-bit numbers: an array of float64, a table"
+    " in Parquet"
+)
 TARGET_SCHEMA: Schema = {
     TARGET + "numbers": ArraySpec(("rows",), dtype=np.float64),
     TARGET + "codes": ArraySpec(("coded_rows",), 0, "classes", dtype=np.int32),
@@ -157,7 +160,10 @@ def remarks_of(noted: Mapping[str, Noted]) -> list[Remark]:
         text = f"32-bit numbers hold few of the values, far from 0, of {noted[COARSE]}"
         remarks.append(Remark("coarse values", "warning", text, IN_64_BITS))
     if COLLAPSED in noted:
-        text = f"no variation, or more than 32-bit numbers can hold so far from 0, in {noted[COLLAPSED]}"
+        text = (
+            "no variation, or more than 32-bit numbers can hold so far from 0, in"
+            f" {noted[COLLAPSED]}"
+        )
         remarks.append(Remark("collapsed values", "note", text, f"if they vary, {IN_64_BITS}"))
     if COPIES in noted:
         text = (

@@ -187,8 +187,9 @@ class GroupRule(ColumnRule[Any]):
         group = int(runs[twice][0])
         name = memory.group_names.get(group, group)
         raise DataError(
-            f"{prefix(block.origin)}group {name!r} comes in two parts, and these columns come one after the other; "
-            f"bring those of a group together, or give all columns at once with their groups: {spell('groups', 'FILE')}"
+            f"{prefix(block.origin)}group {name!r} comes in two parts, and these columns come one"
+            " after the other; bring those of a group together, or give all columns at once with"
+            f" their groups: {spell('groups', 'FILE')}"
         )
 
 
@@ -210,7 +211,9 @@ USED = array(2, low=0)  # columns, non-zeros: arrays may have room for more
 CHOSEN = array("chosen", low=0, below="columns")  # by number; none until somebody asks
 SCORES = array("chosen")
 GATHERS = {
-    "check_memory_is_that_of_the_kept": "a batch method: all columns of any use are held until the last has come"
+    "check_memory_is_that_of_the_kept": (
+        "a batch method: all columns of any use are held until the last has come"
+    )
 }
 
 

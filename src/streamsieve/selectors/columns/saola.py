@@ -194,7 +194,8 @@ class SaolaRule(CopyDropper[SaolaState]):
     def start(self) -> SaolaState:
         if self.params.measure == "su" and not self.target.codes.size:
             raise DataError(
-                f"{spell('measure', 'su')} needs classes, and this target is a regression's; use 'fisher_z'"
+                f"{spell('measure', 'su')} needs classes, and this target is a regression's; use"
+                " 'fisher_z'"
             )
         return empty(SaolaState, **self.sizes(), slots=FIRST_SLOTS, levels=1)
 

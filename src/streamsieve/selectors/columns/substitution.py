@@ -154,9 +154,9 @@ class SteppingRule(LinearRule):
 def diverged(origin: str, steps: Steps, other: str = "") -> DataError:
     """What to say where every step takes the weights further away."""
     return DataError(
-        f"{prefix(origin)}the weights diverge: these columns correlate too much for {spell('step', steps.step)} and "
-        f"{spell('m', steps.m)}; take a shorter step, a larger m, or {other}{spell('solver', 'pool')}, which needs "
-        "neither"
+        f"{prefix(origin)}the weights diverge: these columns correlate too much for"
+        f" {spell('step', steps.step)} and {spell('m', steps.m)}; take a shorter step, a larger m,"
+        f" or {other}{spell('solver', 'pool')}, which needs neither"
     )
 
 
@@ -330,7 +330,8 @@ class PoolRule(LinearRule):
     def check(self, state: PoolState, sizes: dict[str, int], n_features: int) -> None:
         ensure(
             state.slots.ids.size <= self.capacity and len(state.gram) <= state.slots.ends[USED],
-            "its pool has more columns than its parameters say, or correlations of columns it lacks",
+            "its pool has more columns than its parameters say, or correlations of columns it"
+            " lacks",
         )
         check_slots_of_columns(state.slots, self.y.size, n_features)
 

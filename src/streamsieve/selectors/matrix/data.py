@@ -175,8 +175,9 @@ class Cost(NamedTuple):
             range(matrix.n_rows), available, key=lambda rows: self.of(rows, matrix.n_columns)
         )
         raise DataError(
-            f"{prefix(matrix.origin)}all pairs of {matrix.n_rows:,} rows need {size_text(needed)} of memory, and "
-            f"{size_text(available)} are left; {max(0, fitting - 1):,} rows would fit, or {more_memory(needed)}"
+            f"{prefix(matrix.origin)}all pairs of {matrix.n_rows:,} rows need {size_text(needed)}"
+            f" of memory, and {size_text(available)} are left; {max(0, fitting - 1):,} rows would"
+            f" fit, or {more_memory(needed)}"
         )
 
 
@@ -245,8 +246,8 @@ class Pairs:
         if rows.size:
             return self.matrix.not_usable(column, int(rows[0]), float(line[rows[0]]))
         return DataError(
-            f"{prefix(self.matrix.origin)}{self.matrix.title(column)} goes from {line.min():g} to {line.max():g}, too "
-            f"far for {spell('scale', 'none')}; use 'minmax' or 'standard'"
+            f"{prefix(self.matrix.origin)}{self.matrix.title(column)} goes from {line.min():g} to"
+            f" {line.max():g}, too far for {spell('scale', 'none')}; use 'minmax' or 'standard'"
         )
 
     def scaled(

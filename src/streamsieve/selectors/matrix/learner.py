@@ -192,8 +192,8 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
             raise UsageError(f"{self.method.name} has not been started")
         if target.n_rows != block.n_rows:
             raise DataError(
-                f"{prefix(block.origin)}{self.method.name} needs a target for each of {block.n_rows:,} rows, and there "
-                f"are {target.n_rows:,}"
+                f"{prefix(block.origin)}{self.method.name} needs a target for each of"
+                f" {block.n_rows:,} rows, and there are {target.n_rows:,}"
             )
         state, n_nonzero, fitted = self.rule.learn(block, target, self.report)
         self._target = None

@@ -106,7 +106,10 @@ class LocalLearningRule(WeighingRule):
     start_size = 1.0  # of v, in units of 1 / sqrt(features): any gives the same weights if sigma is large enough
 
     def advice(self) -> str:
-        return f"try a smaller penalty: {spell('regularization', float(f'{self.params.regularization / 10:g}'))}"
+        return (
+            "try a smaller penalty:"
+            f" {spell('regularization', float(f'{self.params.regularization / 10:g}'))}"
+        )
 
     def passes(self) -> float:
         return 9.0 * (
@@ -124,8 +127,8 @@ class LocalLearningRule(WeighingRule):
         best = min(tries, key=lambda trial: (not trial.converged, trial.objective))
         if not best.converged:
             warnings.warn(
-                f"the weights still change after {spell('max_iter', self.params.max_iter)} rounds; a larger sigma "
-                "converges sooner",
+                f"the weights still change after {spell('max_iter', self.params.max_iter)} rounds;"
+                " a larger sigma converges sooner",
                 stacklevel=2,
             )
         return best.weights, {"rounds": best.rounds, "converged": best.converged}

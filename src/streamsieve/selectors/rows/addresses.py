@@ -102,6 +102,7 @@ def refuse_beyond_memory(needed: int, features: int) -> None:
     available = available_memory()
     if needed > available:
         raise DataError(
-            f"{features:,} different features need {size_text(needed)} more memory, and {size_text(available)} are "
-            f"available; hash the features to fewer, set max_cells (sofs), or {more_memory(needed)}"
+            f"{features:,} different features need {size_text(needed)} more memory, and"
+            f" {size_text(available)} are available; hash the features to fewer, set max_cells"
+            f" (sofs), or {more_memory(needed)}"
         )

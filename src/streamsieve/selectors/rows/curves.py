@@ -147,7 +147,8 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
         return int(wanted)
     if not width:
         raise UsageError(
-            f"{spell('n_features_to_select', wanted)} is a fraction of a width that is not known yet; give a number"
+            f"{spell('n_features_to_select', wanted)} is a fraction of a width that is not known"
+            " yet; give a number"
         )
     return max(1, round(wanted * width))
 

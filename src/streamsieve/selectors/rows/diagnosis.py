@@ -33,9 +33,11 @@ def remarks_on_rows(learner: RowResults, look: Look) -> list[Remark | None]:
     """Return what to say of a learner that has learned all rows."""
     target = learner.memory.target
     remarks = [
-        no_better_than_majority(learner, target)
-        if isinstance(target, Classes)
-        else no_better_than_mean(learner)
+        (
+            no_better_than_majority(learner, target)
+            if isinstance(target, Classes)
+            else no_better_than_mean(learner)
+        )
     ]
     if learner.options.chooses_number:
         remarks.append(
@@ -62,8 +64,9 @@ def no_better_than_majority(learner: RowResults, target: Classes) -> Remark | No
     ):
         return None
     message = (
-        f"{learner.mistakes_:,} of {total:,} rows were predicted wrongly before they were learned, not clearly fewer "
-        f"than by predicting {show(labels.classes[largest])} for all of them ({of_majority:,})"
+        f"{learner.mistakes_:,} of {total:,} rows were predicted wrongly before they were learned,"
+        f" not clearly fewer than by predicting {show(labels.classes[largest])} for all of them"
+        f" ({of_majority:,})"
     )
     return Remark(
         "majority",
@@ -78,7 +81,10 @@ def no_better_than_mean(learner: RowResults) -> Remark | None:
     rows, r2 = learner.n_rows_, learner.r2_
     if r2 is None or rows < ROWS_FOR_NUMBERS or r2 > STANDARD_ERRORS * np.sqrt(2.0 / rows):
         return None
-    message = f"the target was predicted no better than by its mean before rows were learned (R2 {r2:.3f})"
+    message = (
+        "the target was predicted no better than by its mean before rows were learned (R2"
+        f" {r2:.3f})"
+    )
     if learner.options.normalize != "auto":
         return Remark("mean", "warning", message, f"try {spell('normalize', 'auto')}")
     if parameters_of(learner.params).get("gamma", "auto") != "auto":
@@ -132,7 +138,10 @@ def advice_against_chance(learner: RowResults, counts: NDArray[np.int64]) -> str
     if kept <= FEW_FEATURES and kept < width:
         return f"try {spell('n_features_to_select', min(width, 10 * kept))}"
     sigma = spell("sigma", "auto")
-    return f"try the method local-learning with {sigma} on some hundred rows: the classes may not be linear"
+    return (
+        f"try the method local-learning with {sigma} on some hundred rows: the classes may not be"
+        " linear"
+    )
 
 
 def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | None:
@@ -140,10 +149,16 @@ def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | No
     least, most = int(grid[0]), int(grid[-1])
     if taken == most < width:
         further = sorted({min(width, most * factor) for factor in (1, 2, 5)})
-        message = f"{spell('n_features_to_select', 'auto')} took {most:,}, the most it looked at, and more may be better"
+        message = (
+            f"{spell('n_features_to_select', 'auto')} took {most:,}, the most it looked at, and"
+            " more may be better"
+        )
         return Remark("edge of grid", "warning", message, f"try {spell('curve', further)}")
     if taken == least > 1:
-        message = f"{spell('n_features_to_select', 'auto')} took {least:,}, the fewest it looked at, and fewer may be enough"
+        message = (
+            f"{spell('n_features_to_select', 'auto')} took {least:,}, the fewest it looked at, and"
+            " fewer may be enough"
+        )
         return Remark("edge of grid", "note", message, f"try {spell('curve', True)}")
     return None
 
@@ -157,9 +172,9 @@ def different_scales(scales: Scales, learner: RowResults) -> Remark | None:
         return None
     title = learner.title
     message = (
-        f"the values of {title(int(scales.ids[large]))} are about {scales.sizes[large]:.3g} and those of "
-        f"{title(int(scales.ids[small]))} {scales.sizes[small]:.3g}, and "
-        f"{spell('normalize', learner.options.normalize)} leaves them so"
+        f"the values of {title(int(scales.ids[large]))} are about {scales.sizes[large]:.3g} and"
+        f" those of {title(int(scales.ids[small]))} {scales.sizes[small]:.3g}, and"
+        f" {spell('normalize', learner.options.normalize)} leaves them so"
     )
     return Remark("scales", "note", message, f"try {spell('normalize', 'auto')}")
 
@@ -189,9 +204,15 @@ def rounded_columns(learner: RowResults) -> Remark | None:
     worst = int(np.argmax(np.where(rounded, spread > 0.0, -1.0)))
     title, mean = learner.title(int(ids[worst])), float(means[worst])
     if spread[worst] > 0.0:
-        message = f"the values of {title}, about {mean:.8g}, differ by {spread[worst]:.3g}, which float32 hardly holds"
+        message = (
+            f"the values of {title}, about {mean:.8g}, differ by {spread[worst]:.3g}, which float32"
+            " hardly holds"
+        )
         return Remark("rounded", "warning", message, "subtract the mean of such columns beforehand")
-    message = f"the values of {title} are all {mean:.8g} to a float32, which differences below 1 in 10^7 do not survive"
+    message = (
+        f"the values of {title} are all {mean:.8g} to a float32, which differences below 1 in 10^7"
+        " do not survive"
+    )
     return Remark("rounded", "note", message, "if they differ, subtract their mean beforehand")
 
 
@@ -201,7 +222,10 @@ def beyond_float32(at_most: NDArray[np.bool_], gamma: float | str) -> Remark | N
     count = np.count_nonzero(lines)
     if not count:
         return None
-    message = f"the precisions of {count:,} of {lines.size:,} kept features are beyond what float32 holds, and alike"
+    message = (
+        f"the precisions of {count:,} of {lines.size:,} kept features are beyond what float32"
+        " holds, and alike"
+    )
     return Remark(
         "precision",
         "warning",

@@ -315,9 +315,13 @@ RANDOM_SELECTION = Method(
     draws=True,
     check_variants=({"random_state": 3, "attributes": "random"},),
     exempt_from_checks={
-        "check_budget_is_never_exceeded": "a draw may miss every feature that has a weight: it keeps fewer",
+        "check_budget_is_never_exceeded": (
+            "a draw may miss every feature that has a weight: it keeps fewer"
+        ),
         "check_huge_ids_change_nothing": "it draws from all features, so the width matters",
-        "check_plans_change_in_the_middle_of_a_run": "it draws from all features, so the width matters",
+        "check_plans_change_in_the_middle_of_a_run": (
+            "it draws from all features, so the width matters"
+        ),
         "check_rows_may_grow_wider": "it draws from all features, so the width matters",
     },
     expected_failed_checks=options.ONE_LONG_STEP,

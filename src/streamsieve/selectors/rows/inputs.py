@@ -90,7 +90,8 @@ class RowInputs:
         """Refuse to learn dense rows after sparse ones, or the other way round; either can be predicted."""
         if self.standardizes and not self.asks and memory.moments.dense[0] not in (-1, block.dense):
             raise UsageError(
-                f"{spell('normalize', 'standard')} centres dense rows and only scales sparse ones; keep to one kind"
+                f"{spell('normalize', 'standard')} centres dense rows and only scales sparse ones;"
+                " keep to one kind"
             )
 
     def rows(

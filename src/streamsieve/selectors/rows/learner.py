@@ -51,8 +51,8 @@ from .warm_up import LAST_ROW, AutoScaling, WarmUp, choose
 from .weights import refuse_weights
 
 NEEDS_CELLS = (
-    "rows of names can be endless, and {} would remember every name; set max_cells, or make a matrix of them by "
-    "scikit-learn's FeatureHasher or DictVectorizer"
+    "rows of names can be endless, and {} would remember every name; set max_cells, or make a"
+    " matrix of them by scikit-learn's FeatureHasher or DictVectorizer"
 )
 
 
@@ -136,7 +136,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         if self.method.two_classes_only and labels.n_classes > 2:
             raise DataError(
                 "Only binary classification is supported. The type of the target is multiclass. "  # scikit-learn's
-                f"{self.method.name} learns two classes, and there are {labels.n_classes:,}; sofs learns any "
+                f"{self.method.name} learns two classes, and there are {labels.n_classes:,}; sofs"
+                " learns any "
                 "number"
             )
         return Classes(labels, self.options.class_weight)
@@ -212,12 +213,14 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         block = block.without_weightless()
         if self.needs_width and block.n_features > memory.declared_width:
             raise DataError(
-                f"{prefix(block.origin)}rows of {block.n_features:,} features, and {self.method.name} draws from the "
-                f"{memory.declared_width:,} that it was started with; start it with n_features={block.n_features}"
+                f"{prefix(block.origin)}rows of {block.n_features:,} features, and"
+                f" {self.method.name} draws from the {memory.declared_width:,} that it was started"
+                f" with; start it with n_features={block.n_features}"
             )
         if not all_below(block.indices, block.n_features):
             raise DataError(
-                f"a block of rows with ids that are not from 0 to below its width, {block.n_features:,}"
+                "a block of rows with ids that are not from 0 to below its width,"
+                f" {block.n_features:,}"
             )
         self.inputs.refuse(block, memory)
         encoded = memory.target.encode(

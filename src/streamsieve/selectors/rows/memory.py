@@ -407,9 +407,10 @@ def share_cells(memory: RowMemory[Any], max_cells: int) -> None:
     bytes_each, available = 8 * memory.target.n_vectors, available_memory()
     if bytes_each * max_cells > available:
         raise UsageError(
-            f"{spell('max_cells', max_cells)} needs {size_text(bytes_each * max_cells)} of memory, and "
-            f"{size_text(available)} are available; {spell('max_cells', available // bytes_each)} would fit, or "
-            f"{more_memory(bytes_each * max_cells)}"
+            f"{spell('max_cells', max_cells)} needs {size_text(bytes_each * max_cells)} of memory,"
+            f" and {size_text(available)} are available;"
+            f" {spell('max_cells', available // bytes_each)} would fit, or"
+            f" {more_memory(bytes_each * max_cells)}"
         )
     memory.state = grown(memory.state, "features", max_cells)
     memory.addresses = direct_addresses(max_cells)

@@ -61,8 +61,8 @@ if TYPE_CHECKING:
 
 CANNOT_MERGE = "models of {} cannot be merged; learn all rows in one pass"
 SHARED_CELLS = (
-    "models with max_cells cannot be merged: a feature that is kept in one has left its cell there; learn all rows in "
-    "one pass, or merge models without max_cells"
+    "models with max_cells cannot be merged: a feature that is kept in one has left its cell there;"
+    " learn all rows in one pass, or merge models without max_cells"
 )
 
 CHUNK = 1 << 16  # features merged, or looked at, in one go
@@ -177,7 +177,8 @@ def continued(method: Method, base: Model, parts: Sequence[Model]) -> list[RowLe
             raise UsageError(f"{name} reads the columns of tables in another way than the base")
         if learner is not learners[0] and memory.times != expected:
             raise UsageError(
-                f"the rows of {name} count {memory.times:,} times, and those of part 1 {expected:,} times"
+                f"the rows of {name} count {memory.times:,} times, and those of part 1 {expected:,}"
+                " times"
             )
         if memory.budget != first.budget:
             raise UsageError(
@@ -234,9 +235,9 @@ def refuse_other_choices(memories: Sequence[RowMemory[S]], rows: int) -> None:
         memories = parts
     if early or not all(one.has_chosen(parts[0].scaling, parts[0].target) for one in memories):
         raise UsageError(
-            f"the scales of columns ({spell('normalize', 'auto')}) and the centre of a numeric target are chosen from "
-            f"the first rows, and the parts did not start with the same choice; let the base learn {rows:,} rows "
-            "before it is divided"
+            f"the scales of columns ({spell('normalize', 'auto')}) and the centre of a numeric"
+            " target are chosen from the first rows, and the parts did not start with the same"
+            f" choice; let the base learn {rows:,} rows before it is divided"
         )
 
 

@@ -96,7 +96,8 @@ NORMALIZE_CELLS: tuple[Check, ...] = (
     NORMALIZE,
     together(
         lambda params, value: params.max_cells is None or value is False or value in (AUTO, "l2"),
-        "'auto', 'l2' or False with max_cells: the spread of every feature would need memory of its own",
+        "'auto', 'l2' or False with max_cells: the spread of every feature would need memory of"
+        " its own",
     ),
 )
 CLASS_WEIGHT: Check = check_class_weight
@@ -112,5 +113,7 @@ ATTRIBUTES = one_of("all", "random")
 # Why one of scikit-learn's checks cannot hold for methods whose step grows with the weight of a
 # row.
 ONE_LONG_STEP = {
-    "check_class_weight_classifiers": "in one pass a class weight of 1,000 is one long step, not 1,000 steps",
+    "check_class_weight_classifiers": (
+        "in one pass a class weight of 1,000 is one long step, not 1,000 steps"
+    ),
 }

@@ -264,15 +264,15 @@ class Numbers:
         except (TypeError, ValueError):
             row = next(k for k, value in enumerate(np.asarray(y).tolist()) if not is_numeric(value))
             raise DataError(
-                f"{row_prefix(origin, rows_before, row)}the target {str(y[row])!r} is not a number; the method "
-                "sofs learns classes"
+                f"{row_prefix(origin, rows_before, row)}the target {str(y[row])!r} is not a number;"
+                " the method sofs learns classes"
             ) from None
         fine = np.abs(numbers) <= LARGEST_NUMBER
         if not fine.all():
             row = int(np.flatnonzero(~fine)[0])
             raise DataError(
-                f"{row_prefix(origin, rows_before, row)}its target is {numbers[row]}; drop such rows (targets "
-                f"are numbers up to {LARGEST_NUMBER:.0e})"
+                f"{row_prefix(origin, rows_before, row)}its target is {numbers[row]}; drop such"
+                f" rows (targets are numbers up to {LARGEST_NUMBER:.0e})"
             )
         return Encoded(numbers, NO_CLASSES, False)
 

@@ -86,9 +86,9 @@ class WarmUp:
             indices=block.indices[begin:end].copy(),
             values=block.values[begin:end].copy(),
             y=None,
-            sample_weight=np.ones(block.n_rows)
-            if block.sample_weight is None
-            else block.sample_weight.copy(),
+            sample_weight=(
+                np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight.copy()
+            ),
         )
         self.blocks.append(copied)
         self.answers.append(answers.copy())

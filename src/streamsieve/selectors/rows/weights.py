@@ -36,8 +36,8 @@ def refuse_weights(block: RowBlock, rows_before: int) -> None:
     if not fine.all():
         row = int(np.flatnonzero(~fine)[0])
         raise DataError(
-            f"{prefix(block.origin)}row {rows_before + row + 1}: its sample_weight is {weights[row]}; weights are "
-            f"numbers from 0 to {LARGEST_WEIGHT:.0e}"
+            f"{prefix(block.origin)}row {rows_before + row + 1}: its sample_weight is"
+            f" {weights[row]}; weights are numbers from 0 to {LARGEST_WEIGHT:.0e}"
         )
 
 
@@ -58,8 +58,9 @@ def refuse_products(
         row = int(large[0])
         label = show(classes[numbers[row]])
         raise DataError(
-            f"{prefix(block.origin)}row {rows_before + row + 1}: its sample_weight, {block.sample_weight[row]:g}, "
-            f"times the class_weight of {label} is {products[row]:g}; rows count at most {LARGEST_WEIGHT:.0e} times"
+            f"{prefix(block.origin)}row {rows_before + row + 1}: its sample_weight,"
+            f" {block.sample_weight[row]:g}, times the class_weight of {label} is"
+            f" {products[row]:g}; rows count at most {LARGEST_WEIGHT:.0e} times"
         )
 
 
