@@ -46,9 +46,9 @@ ROWS, TEST_ROWS, BLOCK_ROWS, DRAWS = 220_000, 20_000, 10_000, 100
 TAIL = (
     20.0  # a rank is u**-TAIL, with u uniform: a probability of about 1 / TAIL / r**(1 + 1 / TAIL)
 )
-LARGEST = 2**62
+MAX_ID = 2**62
 SPREAD = (
-    0x9E3779B97F4A7C15 % LARGEST | 1
+    0x9E3779B97F4A7C15 % MAX_ID | 1
 )  # odd: ranks times this, modulo 2**62, are ids all over the range
 RACE_CELLS = (2**12, 2**14)
 RATES = (30.0, 100.0, 300.0, 1000.0)
@@ -119,25 +119,25 @@ class Stream(NamedTuple):
 
 
 def id_of(ranks: NDArray[np.int64]) -> Ids:
-    return ((ranks.astype(np.uint64) * np.uint64(SPREAD)) % np.uint64(LARGEST)).astype(np.int64)
+    return ((ranks.astype(np.uint64) * np.uint64(SPREAD)) % np.uint64(MAX_ID)).astype(np.int64)
 
 
 def rows_of(random: np.random.Generator, ranks: Ids, weights: Scores) -> RowBlock:
     """Some rows; ``ranks`` and ``weights`` are the planted ones."""
     drawn = random.random((BLOCK_ROWS, DRAWS)) ** -TAIL
-    beyond = drawn >= LARGEST
-    drawn[beyond] = random.random(np.count_nonzero(beyond)) * LARGEST
+    beyond = drawn >= MAX_ID
+    drawn[beyond] = random.random(np.count_nonzero(beyond)) * MAX_ID
     by_row = np.sort(drawn.astype(np.int64), axis=1)
     first = np.diff(by_row, axis=1, prepend=-1) != 0  # an id once per row
     at = np.minimum(np.searchsorted(ranks, by_row), ranks.size - 1)
     score = np.where(first & (ranks[at] == by_row), weights[at], 0.0).sum(axis=1)
-    ids = np.where(first, id_of(by_row), LARGEST)
+    ids = np.where(first, id_of(by_row), MAX_ID)
     ids.sort(axis=1)
     lengths = first.sum(axis=1)
-    indices = ids[ids < LARGEST]
+    indices = ids[ids < MAX_ID]
     y = np.where(score > 0, 1.0, -1.0)
     values = np.ones(indices.size, np.float32)
-    return RowBlock(np.append(0, np.cumsum(lengths)), indices, values, y, LARGEST)
+    return RowBlock(np.append(0, np.cumsum(lengths)), indices, values, y, MAX_ID)
 
 
 def zipf() -> Stream:
@@ -303,7 +303,7 @@ def fresh_ids(most: int) -> Iterator[RowBlock]:
             ids.ravel(),
             np.ones(ids.size, np.float32),
             random.integers(0, 2, FLAT_BLOCK),
-            LARGEST,
+            MAX_ID,
         )
 
 

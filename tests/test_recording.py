@@ -215,7 +215,7 @@ def noted(
     sizes: list[int], universe: int, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[History, list[list[int]]]:
     """A history of random selections, with small bounds, and the selections by falling score."""
-    for name, value in (("MOST_IDS", 200), ("MOST_COMPLETE", 40), ("MOST_FOLLOWED", 10)):
+    for name, value in (("MAX_IDS", 200), ("MAX_FOLLOWED_WHOLE", 40), ("MAX_FOLLOWED", 10)):
         monkeypatch.setattr(recording, name, value)
     random = np.random.default_rng(0)
     history, selections = History("rows"), []

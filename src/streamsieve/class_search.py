@@ -20,11 +20,11 @@ from .errors import spell
 from .kernels.jit import compile_seconds
 from .registry import methods_for
 from .selectors.base import AnyLearner
-from .selectors.diagnosis import MOST_NAMED, Remark
+from .selectors.diagnosis import MAX_NAMED, Remark
 from .sources.base import DataSource, by_rows
 from .sources.labels import FIRST_ROWS, classes_with
 from .sources.writers import label_text
-from .targets import MANY_CLASSES, NewLabelError, NotClassesError
+from .targets import MAX_PLAUSIBLE_CLASSES, NewLabelError, NotClassesError
 
 if TYPE_CHECKING:
     from .training import Training
@@ -83,9 +83,9 @@ def began_again(rows: int, classes: NDArray[Any]) -> Remark:
     )
     named = [
         int(label) if label_text(label).isdecimal() else label
-        for label in classes[:MOST_NAMED].tolist()
+        for label in classes[:MAX_NAMED].tolist()
     ]
-    named += ["..."] if classes.size > MOST_NAMED else []
+    named += ["..."] if classes.size > MAX_NAMED else []
     return Remark(
         "began again",
         "note",
@@ -96,7 +96,7 @@ def began_again(rows: int, classes: NDArray[Any]) -> Remark:
 
 def warn_of_many(classes: NDArray[Any], origin: str, learner: AnyLearner) -> None:
     """Warn of integers that may be numbers to predict."""
-    if classes.dtype.kind in "iuf" and classes.size > MANY_CLASSES:
+    if classes.dtype.kind in "iuf" and classes.size > MAX_PLAUSIBLE_CLASSES:
         others = ", ".join(method for method in methods_for("numbers", learner.reads)[:2])
         warnings.warn(
             f"{origin}: the target has {classes.size:,} different integers, taken as classes; if"

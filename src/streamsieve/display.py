@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-LONGEST_CELL = 60  # of a name or a label in a table
-LONGEST_IN_LIST = 30
-MOST_IN_LIST = 5  # features
-MOST_IN_TABLE = 10
+MAX_CELL_LENGTH = 60  # of a name or a label in a table
+MAX_NAME_LENGTH_IN_LIST = 30
+MAX_IN_LIST = 5  # features
+MAX_IN_TABLE = 10
 ELLIPSIS = "…"
 # Control characters, what begins another line, surrogates without a partner, what changes the
 # direction of writing, what nobody sees and what XML cannot hold. Joiners and marks of direction,
@@ -47,10 +47,10 @@ def _escaped(found: re.Match[str]) -> str:
 def listed(lines: Sequence[dict[str, Any]], n_features: int) -> str:
     """Return the first of some features by name, or id, with their scores; there may be more of them than lines."""
     shown = [
-        f"{printable(line.get('name', line['feature']), LONGEST_IN_LIST)} ({line['score']:.4g})"
+        f"{printable(line.get('name', line['feature']), MAX_NAME_LENGTH_IN_LIST)} ({line['score']:.4g})"
         for line in lines
     ]
-    return ", ".join([*shown[:MOST_IN_LIST], *(["..."] if n_features > MOST_IN_LIST else [])])
+    return ", ".join([*shown[:MAX_IN_LIST], *(["..."] if n_features > MAX_IN_LIST else [])])
 
 
 def html_table(title: str, lines: Sequence[dict[str, Any]], n_features: int) -> str:
@@ -59,17 +59,17 @@ def html_table(title: str, lines: Sequence[dict[str, Any]], n_features: int) -> 
     head = "".join(f"<th>{'index' if name == 'feature' else name}</th>" for name in titles)
     rows = "".join(
         f"<tr>{''.join(f'<td>{_html_cell(name, line[name])}</td>' for name in titles)}</tr>\n"
-        for line in lines[:MOST_IN_TABLE]
+        for line in lines[:MAX_IN_TABLE]
     )
     table = (
         f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
         if lines
         else ""
     )
-    more = f"<p>and {n_features - MOST_IN_TABLE:,} more</p>\n" if n_features > MOST_IN_TABLE else ""
+    more = f"<p>and {n_features - MAX_IN_TABLE:,} more</p>\n" if n_features > MAX_IN_TABLE else ""
     return f"<div>\n<p>{escape(title)}</p>\n{table}{more}</div>"
 
 
 def _html_cell(name: str, value: Any) -> str:
     text = "-" if value is None else FORMATS.get(name, "{}").format(value)
-    return escape(printable(text, LONGEST_CELL))
+    return escape(printable(text, MAX_CELL_LENGTH))

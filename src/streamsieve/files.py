@@ -15,7 +15,7 @@ from typing import Literal
 from .errors import DataError, UsageError
 
 PARTIAL = ".partial"
-LONGEST_STEM = (
+MAX_STEM_LENGTH = (
     40  # characters of a name that its partial file repeats: file systems allow 255 bytes
 )
 TOKEN_BYTES = 8  # of a name that nobody can foresee
@@ -76,7 +76,7 @@ def _new_partial(path: Path) -> tuple[Path, int]:
 
 def partial_stem(path: Path) -> str:
     """How the names of files begin that are written beside a path."""
-    return f".{path.name[:LONGEST_STEM]}."
+    return f".{path.name[:MAX_STEM_LENGTH]}."
 
 
 def is_partial(name: str, path: Path) -> bool:

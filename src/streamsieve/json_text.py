@@ -51,7 +51,7 @@ def from_json(text: str | bytes) -> Any:
 
 # ---- what a type says: the files of a run may come from a stranger, or have been edited
 
-LARGEST = 2**63 - 1  # as far as numbers of any kind go, so that no array overflows
+MAX_NUMBER = 2**63 - 1  # as far as numbers of any kind go, so that no array overflows
 
 
 def at_least(low: int) -> Callable[[Any], bool]:
@@ -93,7 +93,7 @@ def conforms(value: Any, kind: Any) -> bool:
     if is_typeddict(kind) or is_dataclass(kind):
         return isinstance(value, dict) and not wrong_fields(value, kind)
     if kind in (int, float):
-        return type(value) in (kind, int) and not (type(value) is int and abs(value) > LARGEST)
+        return type(value) in (kind, int) and not (type(value) is int and abs(value) > MAX_NUMBER)
     return isinstance(value, kind)
 
 

@@ -42,7 +42,7 @@ PROGRAM = 390_000_000  # bytes of a run without data: interpreter, libraries, ke
 STILL_TO_LOAD = (
     280_000_000  # bytes of those that a process which has imported this package has yet to take
 )
-LEAST_FOR_DATA = 60_000_000  # bytes: less is not worth a run
+MIN_BYTES_FOR_DATA = 60_000_000  # bytes: less is not worth a run
 PARTS_FOR_READING = 4  # one part in so many of what is for data is for blocks on their way
 BLOCKS_WAITING = 4  # beside those that threads work on: read, waiting, made, in use
 PACKAGES = ("numpy", "numba", "pyarrow")  # whose versions are part of every measurement
@@ -77,10 +77,10 @@ def limited(memory: int | str | None) -> Iterator[None]:
         yield
         return
     total, program = read_size(memory), max(PROGRAM, resident_memory() + STILL_TO_LOAD)
-    if total < program + LEAST_FOR_DATA:
+    if total < program + MIN_BYTES_FOR_DATA:
         raise UsageError(
             f"memory {memory}: too little; Python, its libraries and the compiled methods alone"
-            f" take up to {program / 1e6:,.0f} MB; allow {size_text(program + LEAST_FOR_DATA)} or"
+            f" take up to {program / 1e6:,.0f} MB; allow {size_text(program + MIN_BYTES_FOR_DATA)} or"
             " more"
         )
     limit = Limit(total, (total - program) // PARTS_FOR_READING, program)

@@ -19,7 +19,7 @@ from .display import printable
 
 MAX_NAME_LENGTH = 28
 MARKERS = "o", "s", "D", "^"
-FEW_POINTS = 16  # each is marked
+MAX_POINTS_WITH_MARKERS = 16  # each is marked
 
 
 def draw_bars(
@@ -67,7 +67,7 @@ def draw_lines(
         colour, n = colour_of(position), len(one["x"])
         known = [i for i in range(n) if is_finite(one["y"][i]) and (one["x"][i] > 0 or not log_x)]
         x, y = [one["x"][i] for i in known], [one["y"][i] for i in known]
-        marker = marker_of(position) if len(known) <= FEW_POINTS else ""
+        marker = marker_of(position) if len(known) <= MAX_POINTS_WITH_MARKERS else ""
         lines += axes.plot(
             x, y, color=colour, marker=marker, drawstyle="steps-post" if step else "default"
         )

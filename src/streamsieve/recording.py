@@ -18,9 +18,9 @@ from .selectors.base import AnyLearner
 
 FIRST_LOOK = 32  # rows, or features for methods that take columns
 PER_DOUBLING = 8
-MOST_IDS = 50_000  # in a history: beyond that it becomes coarser in time
-MOST_COMPLETE = 10_000  # features of a selection that is followed as a whole
-MOST_FOLLOWED = 1_000  # features, the best, of a larger one
+MAX_IDS = 50_000  # in a history: beyond that it becomes coarser in time
+MAX_FOLLOWED_WHOLE = 10_000  # features of a selection that is followed as a whole
+MAX_FOLLOWED = 1_000  # features, the best, of a larger one
 STORED = (
     "unit",
     "at",
@@ -79,12 +79,12 @@ class History:
 
     def note(self, count: int, ids: Ids, scores: NDArray[np.float64]) -> None:
         """Take note of the selection after so many rows or features."""
-        if self.complete and ids.size > MOST_COMPLETE:
+        if self.complete and ids.size > MAX_FOLLOWED_WHOLE:
             self.complete, self.now = False, self.now[:0]
             for changes in (self.at, self.entered, self.left):
                 changes.clear()
-        if not self.complete and ids.size > MOST_FOLLOWED:
-            ids = ids[np.lexsort((ids, -scores))[:MOST_FOLLOWED]]
+        if not self.complete and ids.size > MAX_FOLLOWED:
+            ids = ids[np.lexsort((ids, -scores))[:MAX_FOLLOWED]]
         ids = np.sort(ids)
         if np.array_equal(ids, self.now):
             return
@@ -94,8 +94,8 @@ class History:
         )  # quicker than arrays, for as few as these
         self.now = ids
         self._add(count, sorted(now - before), sorted(before - now))
-        if self.n_ids > MOST_IDS:
-            self._halve(MOST_IDS // 2)
+        if self.n_ids > MAX_IDS:
+            self._halve(MAX_IDS // 2)
 
     @property
     def n_ids(self) -> int:

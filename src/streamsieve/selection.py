@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .display import MOST_IN_LIST, MOST_IN_TABLE, html_table, listed
+from .display import MAX_IN_LIST, MAX_IN_TABLE, html_table, listed
 
 if TYPE_CHECKING:
     import pandas
@@ -128,11 +128,11 @@ class Selection:
         )
 
     def __repr__(self) -> str:
-        best = f"; best {listed(self.ranked(MOST_IN_LIST), len(self))}" if len(self) else ""
+        best = f"; best {listed(self.ranked(MAX_IN_LIST), len(self))}" if len(self) else ""
         return f"<Selection: {self._size_text()}{best}>"
 
     def _repr_html_(self) -> str:
-        return html_table(f"Selection: {self._size_text()}", self.ranked(MOST_IN_TABLE), len(self))
+        return html_table(f"Selection: {self._size_text()}", self.ranked(MAX_IN_TABLE), len(self))
 
     def _size_text(self) -> str:
         return f"{len(self):,} feature{'' if len(self) == 1 else 's'}"

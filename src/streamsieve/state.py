@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from .kernels.arrays import ArraySpec
 
 NEGATED_AT_ONCE = 1 << 16  # entries
-MOST_COUNTED = 2**62  # of anything
-LARGEST_NUMBER = (
+MAX_COUNT = 2**62  # of anything
+MAX_NUMBER = (
     1e100  # that learning from float32 comes near: sums of squares of the largest are far below
 )
 
@@ -162,10 +162,10 @@ def check_range(
     if (
         expected.finite
         and array.dtype.kind == "f"
-        and not all(abs(one) <= LARGEST_NUMBER for one in extremes)
+        and not all(abs(one) <= MAX_NUMBER for one in extremes)
     ):
         raise ValueError(f"{name!r} has values that are not finite, or far too large")
-    limit = MOST_COUNTED if expected.below is None and array.dtype.kind == "i" else expected.below
+    limit = MAX_COUNT if expected.below is None and array.dtype.kind == "i" else expected.below
     below = sizes[limit] if isinstance(limit, str) else limit
     if expected.low is not None and not array.min() >= expected.low:
         raise ValueError(f"{name!r} has a value below {expected.low}")

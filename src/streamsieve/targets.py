@@ -24,14 +24,14 @@ KIND_OF_TASK: dict[str, Kind] = {task: kind for kind, task in TASK_OF_KIND.items
 BOTH: frozenset[Kind] = frozenset({"classes", "numbers"})
 ONLY_CLASSES: frozenset[Kind] = frozenset({"classes"})
 ONLY_NUMBERS: frozenset[Kind] = frozenset({"numbers"})
-MANY_CLASSES = (
+MAX_PLAUSIBLE_CLASSES = (
     50  # integers with more different values may as well be numbers: nobody should guess in silence
 )
 
 ADVICE = "rows sorted by class teach little; shuffle them"
 EARLY_ROWS = 2000  # with one class only: say so while there is time to stop
-LEAST_ROWS = 50  # to judge the order of the labels by
-FEW_SWITCHES = 0.1  # of those that a random order has
+MIN_ROWS = 50  # to judge the order of the labels by
+MIN_SWITCHES = 0.1  # of those that a random order has
 NONE_YET = -1
 
 
@@ -160,7 +160,7 @@ def kind_of(
                 f" numbers with fractions, {values.size:,} different ones"
             )
         return "classes"
-    if not continuous and y.dtype.kind in "iuf" and values.size > MANY_CLASSES:
+    if not continuous and y.dtype.kind in "iuf" and values.size > MAX_PLAUSIBLE_CLASSES:
         warnings.warn(
             f"{prefix(origin)}the target has {values.size:,} different integers, taken as classes;"
             f" if they are numbers to predict, set {spell('task', 'regression')}, otherwise"
@@ -352,7 +352,7 @@ class Labels:
         if not at_end and rows >= EARLY_ROWS and self.counts.max() == rows:
             return f"the first {rows:,} rows are all of class {show(self._only())}: {ADVICE}"
         expected = rows - float((self.counts.astype(float) ** 2).sum()) / max(rows, 1)
-        if at_end and rows >= LEAST_ROWS and changes < FEW_SWITCHES * expected:
+        if at_end and rows >= MIN_ROWS and changes < MIN_SWITCHES * expected:
             return f"the class changes only {changes:,} times in {rows:,} rows: {ADVICE}"
         return None
 

@@ -16,9 +16,9 @@ from river import checks, compose, datasets, evaluate, linear_model, metrics, pr
 from scipy.sparse import csr_array
 
 import streamsieve as ss
-from streamsieve.compat.features import MOST_REMEMBERED, HashedNames, Vocabulary
+from streamsieve.compat.features import MAX_REMEMBERED_NAMES, HashedNames, Vocabulary
 from streamsieve.compat.river import SelectorClassifier, SelectorRegressor, SelectorTransformer
-from streamsieve.compat.stream import MOST_RECENT
+from streamsieve.compat.stream import MAX_RECENT_ROWS
 
 Model = SelectorClassifier | SelectorRegressor | SelectorTransformer
 MODELS: list[list[Model]] = [
@@ -160,9 +160,9 @@ def test_hashes_of_names_are_remembered_within_bounds() -> None:
     names = HashedNames()
     ids = names.learned(["x", 1, 1.0, True, np.int64(1)])
     assert ids[1] == ids[2] == ids[3] == ids[4] != ids[0]
-    for k in range(0, 3 * MOST_REMEMBERED, MOST_REMEMBERED // 4):
-        names.learned([f"{j}" for j in range(k, k + MOST_REMEMBERED // 4)])
-        assert len(names.ids) <= MOST_REMEMBERED
+    for k in range(0, 3 * MAX_REMEMBERED_NAMES, MAX_REMEMBERED_NAMES // 4):
+        names.learned([f"{j}" for j in range(k, k + MAX_REMEMBERED_NAMES // 4)])
+        assert len(names.ids) <= MAX_REMEMBERED_NAMES
     assert names.learned(["x"]) == ids[:1]
 
 
@@ -233,7 +233,9 @@ def test_classes_are_found_and_a_late_one_begins_anew_from_the_last_rows() -> No
         model.learn_one(x, y)
     assert [model.predict_one(x) for x in rows[-3:]] == ["c", "a", "b"]
     assert (
-        model._stream.n_recent == MOST_RECENT == sum(block.n_rows for block in model._stream.recent)
+        model._stream.n_recent
+        == MAX_RECENT_ROWS
+        == sum(block.n_rows for block in model._stream.recent)
     )
 
 
@@ -247,10 +249,10 @@ def test_the_last_rows_are_those_of_large_and_small_chunks() -> None:
     frame, y = pd.DataFrame(values, columns=list("abc")), pd.Series(labels)
     for start, stop in ((0, 1500), (1500, 1501), (1501, 2000)):
         model.learn_many(frame[start:stop], y[start:stop])
-    assert sum(block.n_rows for block in model._stream.recent) == MOST_RECENT
+    assert sum(block.n_rows for block in model._stream.recent) == MAX_RECENT_ROWS
     with pytest.warns(UserWarning, match="learning began anew"):
         model.learn_one({"a": 1.0}, 2)
-    expected.learn_many(frame[2000 - MOST_RECENT :], y[2000 - MOST_RECENT :])
+    expected.learn_many(frame[2000 - MAX_RECENT_ROWS :], y[2000 - MAX_RECENT_ROWS :])
     expected.learn_one({"a": 1.0}, 2)
     assert model.selection().scores.tolist() == expected.selection().scores.tolist()
 

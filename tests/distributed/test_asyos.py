@@ -14,7 +14,7 @@ from scipy.sparse import csc_array
 
 import streamsieve as ss
 from streamsieve.distributed import asyos, asyos_worker
-from streamsieve.distributed.asyos import MOST_COLUMNS, block_size, train_asyos
+from streamsieve.distributed.asyos import MAX_COLUMNS, block_size, train_asyos
 from streamsieve.distributed.engine import Answer, Engine
 from streamsieve.distributed.local import ProcessEngine, ThreadEngine
 from streamsieve.errors import RunError
@@ -179,9 +179,9 @@ def test_a_column_is_kept_by_one_worker_only():
 
 
 def test_blocks_are_as_long_as_the_data_allows():
-    assert block_size(500, 10**6, 40, 2) == block_size(500, None, 40, 2) == MOST_COLUMNS
+    assert block_size(500, 10**6, 40, 2) == block_size(500, None, 40, 2) == MAX_COLUMNS
     assert block_size(500, 4000, 40, 2) == 20  # a hundred exchanges in a scan
-    assert block_size(500, 4000, 40, 1) == MOST_COLUMNS
+    assert block_size(500, 4000, 40, 1) == MAX_COLUMNS
     assert block_size(500, 5, 40, 2) == 1
     assert block_size(500, 10**6, 20_000, 2) == 13  # a fraction of a second
 

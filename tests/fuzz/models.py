@@ -27,7 +27,7 @@ from streamsieve.registry import METHODS
 HANGS_AFTER = 20.0  # seconds
 START_SECONDS = 900.0  # where kernels are compiled for the first time
 ADDRESS_SPACE = 8 << 30
-MOST_MEMORY = 512 << 20  # that the use of one small model may add
+MAX_MEMORY = 512 << 20  # that the use of one small model may add
 ROOT = Path(__file__).parents[2]
 
 
@@ -57,7 +57,7 @@ def worker(seed: int, methods: Sequence[str], few: bool) -> None:
         try:
             outcome = use(model.to_bytes())
             more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) << 10
-            say("memory", f"{more >> 20} MB") if more > MOST_MEMORY else say(outcome, "")
+            say("memory", f"{more >> 20} MB") if more > MAX_MEMORY else say(outcome, "")
         except NonsenseError as error:
             say("nonsense", str(error))
         except Exception:

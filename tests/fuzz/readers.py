@@ -13,8 +13,8 @@ DECIMAL = rb"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?"
 LABEL = re.compile(DECIMAL + rb"(?=[ \t\r#]|$)")
 ENTRY = re.compile(rb"([0-9]+):(" + DECIMAL + rb")(?=[ \t\r#]|$)")
 QUERY = re.compile(rb"qid:[^ \t\r#]*")
-LARGEST_INDEX = 10**17
-MOST_DIGITS = 18
+MAX_INDEX = 10**17
+MAX_DIGITS = 18
 BLANKS = b" \t\r"
 
 
@@ -69,12 +69,7 @@ def entries_of(rest: bytes, first_index: int) -> tuple[dict[int, float], int]:
             raise BadTextError("entry")
         if entry:
             index = int(entry[1]) - first_index
-            if (
-                index < 0
-                or index > LARGEST_INDEX
-                or len(entry[1]) > MOST_DIGITS
-                or index in entries
-            ):
+            if index < 0 or index > MAX_INDEX or len(entry[1]) > MAX_DIGITS or index in entries:
                 raise BadTextError("index")
             entries[index] = as_float32(entry[2])
         rest = rest[found.end() :]

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 CORPUS = Path(__file__).parent / "corpus"
-LONGEST = 10  # seconds for an input
+MAX_SECONDS = 10  # seconds for an input
 MEMORY = 2048  # MB
 
 
@@ -54,7 +54,7 @@ def fuzz(options: argparse.Namespace) -> None:
     with atheris.instrument_imports(
         include=["streamsieve"], exclude=compiled, enable_loader_override=False
     ):
-        from .targets import MOST_BYTES, TARGETS
+        from .targets import MAX_BYTES, TARGETS
     seeds = CORPUS / options.target
     if options.jit:
         for path in sorted(seeds.iterdir()):  # compiles the kernels, which would look like a hang
@@ -69,9 +69,9 @@ def fuzz(options: argparse.Namespace) -> None:
             f"-max_total_time={options.seconds}",
             f"-runs={options.runs}",
             f"-seed={options.seed or 1}",
-            f"-timeout={LONGEST}",
+            f"-timeout={MAX_SECONDS}",
             f"-rss_limit_mb={MEMORY}",
-            f"-max_len={MOST_BYTES}",
+            f"-max_len={MAX_BYTES}",
             f"-artifact_prefix={options.findings}/{options.target}-",
             "-print_final_stats=1",
             "-verbosity=1",

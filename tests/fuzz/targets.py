@@ -35,7 +35,7 @@ from . import files, readers
 
 REFUSALS = (ss.DataError, ss.UsageError)
 TINY = 7  # bytes of a chunk
-MOST_BYTES = 4096  # of an input; longer ones try nothing else
+MAX_BYTES = 4096  # of an input; longer ones try nothing else
 
 Rows = list[readers.Row]
 

@@ -76,8 +76,8 @@ def test_a_bound_is_never_too_small() -> None:
     ):
         bound = steps.rounded_up(total, less)
         assert np.float32(bound) >= total - less
-        assert bound >= steps.SMALLEST
-        assert bound <= max(steps.SMALLEST, total * (1.0 + 2.0**-21) - less)
+        assert bound >= steps.MIN_BOUND
+        assert bound <= max(steps.MIN_BOUND, total * (1.0 + 2.0**-21) - less)
 
 
 def test_the_classes_that_step_are_listed() -> None:

@@ -170,7 +170,7 @@ def test_at_a_minimum_no_step_is_taken() -> None:
 def test_a_line_that_falls_for_ever_is_followed_to_the_longest_step() -> None:
     a, b = np.zeros(4), np.ones(4)
     step, value = kernels.search_line(1.0, a, b, a, 4, 0.0, -1e-300, 0.0)
-    assert 0.5 * kernels.LONGEST_STEP <= step <= 4.0 * kernels.LONGEST_STEP
+    assert 0.5 * kernels.MAX_STEP <= step <= 4.0 * kernels.MAX_STEP
     assert value <= 0.0
 
 

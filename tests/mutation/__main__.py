@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 EQUIVALENT = Path(__file__).with_name(
     "equivalent.txt"
 )  # a line per mutant, and indented ones that say why
-LONGEST = 60  # seconds of work for the tests of a module as it is
+MAX_SECONDS = 60  # seconds of work for the tests of a module as it is
 MORE, TIMES = 2, 2  # what takes so many seconds more than so many times as much work never ends
 STUCK = 600  # seconds in which such tests have ended on any machine
 SETTINGS = {
@@ -137,7 +137,7 @@ def passes(status: int, tests: list[str]) -> bool:
 
 def seconds_of_work(module: str, tests: list[str]) -> int:
     """How long the processor is busy with the tests of a module as it is, rounded up."""
-    _, status, used = os.wait4(start(module, None, tests, LONGEST), 0)
+    _, status, used = os.wait4(start(module, None, tests, MAX_SECONDS), 0)
     if not passes(status, tests):
         raise SystemExit(f"{module}: its tests fail as it is, or take too long: {' '.join(tests)}")
     return ceil(used.ru_utime + used.ru_stime)

@@ -13,7 +13,7 @@ import numpy as np
 from .linear import BOUND
 
 FLOOR = 0.05  # of the bound of the second derivative
-MOST_STEPS, MOST_HALVINGS, ENOUGH = 500, 30, 1e-7
+MAX_STEPS, MAX_HALVINGS, TOLERANCE = 500, 30, 1e-7
 
 
 def standardized(X):
@@ -44,14 +44,14 @@ def project(Z, y, s, loss):
     n, p = Z.shape
     w, b, closest = np.zeros(p), 0.0, np.inf
     value, g, h = cost(loss, Z @ w + b, y)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         h = np.maximum(h, FLOOR * BOUND[loss])
         gradient = Z.T @ g / n
         support = w != 0 if w.any() else top(gradient, s)[0]
         along = np.where(support, gradient, 0.0)
         step = along @ along / (h * (Z @ along) ** 2).mean() if along.any() else 0.0
         back = g.mean() / max(cost(loss, Z @ w + b, y)[2].mean(), FLOOR * BOUND[loss])
-        for _ in range(MOST_HALVINGS):
+        for _ in range(MAX_HALVINGS):
             moved = w - step * gradient
             kept, gap = top(moved, s)
             trial = np.where(kept, moved, 0.0)
@@ -62,7 +62,7 @@ def project(Z, y, s, loss):
         else:
             break
         closest = min(closest, gap)
-        done = value - new <= ENOUGH * value and np.array_equal(trial != 0, w != 0)
+        done = value - new <= TOLERANCE * value and np.array_equal(trial != 0, w != 0)
         w, b, value, g, h = trial, b - back, new, g_new, h_new
         if done:
             break

@@ -12,7 +12,7 @@ import numpy as np
 
 from .linear import BOUND, gap, slope, standardized
 
-POOL, SMALLEST_POOL, BLOCK, BY_TARGET, NEAR, SWEEPS, FITS = 4, 160, 4, 0.25, 0.8, 5, 3
+POOL, MIN_POOL, BLOCK, BY_TARGET, NEAR, SWEEPS, FITS = 4, 160, 4, 0.25, 0.8, 5, 3
 
 
 def bend(loss, u, y):
@@ -52,7 +52,7 @@ def stepping(X, y, s, loss, step, m, scans):
 def pool(X, y, s, loss, scans):
     """The columns left in the pool, in order of arrival, and the closest decision."""
     Z, varies = standardized(X)
-    n, size = y.size, max(POOL * s, SMALLEST_POOL)
+    n, size = y.size, max(POOL * s, MIN_POOL)
     capacity = size + size // BLOCK
     target = -(slope(loss, np.zeros(n), y) - slope(loss, np.zeros(n), y).mean())
     held, weights, residual, level = [], {}, target, 0.0

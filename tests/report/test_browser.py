@@ -18,8 +18,8 @@ from .samples import HOSTILE, make_comparison, make_record
 BROWSER = (
     shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 )
-MANY = 100_000
-LARGEST_USUAL, LARGEST = 2_000_000, 6_000_000  # bytes of a page
+N_FEATURES = 100_000
+MAX_USUAL_BYTES, MAX_BYTES = 2_000_000, 6_000_000  # bytes of a page
 REASON = "NO BROWSER TESTS of the report: {}; `make browser` installs Debian's chromium, as root"
 
 playwright = pytest.importorskip(
@@ -65,7 +65,7 @@ def browser() -> Iterator[Any]:
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """The pages that all tests look at."""
     folder = tmp_path_factory.mktemp("pages")
-    names = [f"word {number:06d}" for number in range(MANY)]
+    names = [f"word {number:06d}" for number in range(N_FEATURES)]
     sources = {
         "run": make_record([f"word {number}" for number in range(60)]),
         "comparison": make_comparison(),
@@ -157,8 +157,8 @@ def test_a_table_is_filtered_by_text_and_by_class(visit: Any) -> None:
 def test_a_long_table_has_few_rows_in_the_page(visit: Any, pages: dict[str, Path]) -> None:
     seen = visit("many")
     page = seen.page
-    assert pages["many"].stat().st_size < LARGEST
-    assert pages["run"].stat().st_size < LARGEST_USUAL
+    assert pages["many"].stat().st_size < MAX_BYTES
+    assert pages["run"].stat().st_size < MAX_USUAL_BYTES
     assert page.locator("tr.line").count() < 60
     page.locator("#table-run-1-features th", has_text="Feature").get_by_role("button").click()
     page.locator("#table-run-1-features .scroller").evaluate(

@@ -125,7 +125,7 @@ def test_rows_that_were_transposed_can_be_split(rows, more, n, wide, widest):
         patch.setattr(
             transpose, "WIDE", wide
         )  # 0: the columns that occur alone are held, if they are few
-        patch.setattr(by_column, "WIDEST_FILLED", widest)  # 0: the others are not offered
+        patch.setattr(by_column, "MAX_FILLED_WIDTH", widest)  # 0: the others are not offered
         source = transposed_in_memory(BlockSource([block], n_features=width))
         if not columns_read(source):
             return

@@ -16,7 +16,7 @@ import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.sources import delimited
 from streamsieve.sources.base import BlockSource
-from streamsieve.sources.encoding import MOST_LEVELS, Column, Encoding
+from streamsieve.sources.encoding import MAX_LEVELS, Column, Encoding
 from streamsieve.sources.frames import open_frame
 from streamsieve.sources.inference import picked
 from streamsieve.sources.options import ReadOptions
@@ -180,9 +180,9 @@ def test_text_that_names_rows_does_not_become_features(tmp_path, form):
         match=r"column 'name' is text that is another in every row.*drop=\['name', 'code'\]",
     ):
         ss.open_source(data, target="y")
-    many = pd.DataFrame(
-        {"t": [str(row // 2) for row in range(2 * MOST_LEVELS + 2)], "y": 1}
-    ).astype({"t": "category"})
+    many = pd.DataFrame({"t": [str(row // 2) for row in range(2 * MAX_LEVELS + 2)], "y": 1}).astype(
+        {"t": "category"}
+    )
     many["t"] = "t" + many["t"].astype(str)
     with pytest.raises(
         ss.DataError, match="column 't' is text with more than 1,000 different values"

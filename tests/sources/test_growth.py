@@ -171,7 +171,7 @@ def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_too_many_late_levels_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoding, "MOST_LEVELS", 3)
+    monkeypatch.setattr(encoding, "MAX_LEVELS", 3)
     source = ss.open_source(form_of(late_table(), "csv", tmp_path), target="y")
     with pytest.raises(
         ss.DataError,

@@ -18,7 +18,7 @@ from .about import completion, methods
 from .commands import apply, convert, generate, info, predict, report, select
 from .comparing import compare
 from .parameters import OptionSpelling
-from .terminal import LONGEST_LINE, begin_notes, printable, remark, say
+from .terminal import MAX_LINE_LENGTH, begin_notes, printable, remark, say
 
 FAILED, MISUSED = 1, 2
 SIGNALLED = 128  # and the number of the signal
@@ -69,7 +69,7 @@ class Group(click.Group):
                 return super().invoke(ctx)
         except click.UsageError as error:
             raise click.UsageError(
-                printable(error.format_message(), LONGEST_LINE), error.ctx
+                printable(error.format_message(), MAX_LINE_LENGTH), error.ctx
             ) from None
         except UsageError as error:
             failure, code = str(error), MISUSED

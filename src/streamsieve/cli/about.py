@@ -13,7 +13,7 @@ from .options import AS_JSON
 from .parameters import BUDGET, SHARED, complete_method, in_words, option_name, read_method, text_of
 from .terminal import say
 
-WIDEST = 100  # letters of a line that is read
+MAX_LINE_WIDTH = 100  # letters of a line that is read
 READS = {
     "rows": "rows, one after the other, in one pass",
     "columns": "columns, one after the other; rows are transposed first",
@@ -110,7 +110,7 @@ def show_method(method: dict[str, Any], taken: set[str]) -> None:
 
 def show_text(text: str, first: str, indent: str | None = None) -> None:
     """A text in lines as wide as the terminal, and no wider than is read well."""
-    width = min(WIDEST, shutil.get_terminal_size().columns)
+    width = min(MAX_LINE_WIDTH, shutil.get_terminal_size().columns)
     for line in textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=indent or first, break_on_hyphens=False
     ):

@@ -11,7 +11,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from ..display import LONGEST_CELL, printable
+from ..display import MAX_CELL_LENGTH, printable
 from ..errors import UsageError
 from ..evaluation.comparison import (
     Comparison,
@@ -22,7 +22,7 @@ from ..evaluation.comparison import (
     seconds_text,
 )
 from ..report.charts import sparkline
-from .terminal import LONGEST_LINE, draw, say
+from .terminal import MAX_LINE_LENGTH, draw, say
 
 NAMES = {"accuracy": "accuracy", "r2": "R2"}
 FAILED, CHOSEN = "failed", "auto"  # the number of features that methods choose by themselves
@@ -57,7 +57,7 @@ def title_of(facts: dict[str, Any], request: dict[str, Any], measure: str) -> st
     parts = f"{request['folds']} folds" if test is None else f"{test:,} test rows"
     seeds = len(request["seeds"])
     parts += f", {seeds:,} seeds" if seeds > 1 else ""
-    name = printable(facts["name"], LONGEST_CELL)
+    name = printable(facts["name"], MAX_CELL_LENGTH)
     return f"{name}: {measure}, {facts['rows']:,} rows, {facts['features']:,} features, {parts}"
 
 
@@ -129,13 +129,13 @@ def show_failures(summary: Sequence[dict[str, Any]], several: bool) -> None:
     for (data, method, error), lines in grouped(
         [line for line in summary if line["error"] is not None], "data", "method", "error"
     ):
-        where = f" on {printable(data, LONGEST_CELL)}" if several else ""
+        where = f" on {printable(data, MAX_CELL_LENGTH)}" if several else ""
         failed, all_lines = (
             sum(line["failed"] for line in lines),
             sum(line["n"] + line["failed"] for line in lines),
         )
         count = "" if failed == all_lines else f" ({failed:,} of {all_lines:,} times)"
-        say(printable(f"{method} failed{where}{count}: {error}", LONGEST_LINE))
+        say(printable(f"{method} failed{where}{count}: {error}", MAX_LINE_LENGTH))
 
 
 def show_ranks(ranks: Ranks) -> None:

@@ -6,13 +6,13 @@ import csv
 from collections.abc import Iterator
 from typing import IO, TYPE_CHECKING, Any
 
-from .terminal import LONGEST_CELL, can_show, printable, say
+from .terminal import MAX_CELL_LENGTH, can_show, printable, say
 
 if TYPE_CHECKING:
     from ..workflow.apply import Predicted, Predictions
 
-MOST_LABELS = 50  # shown one by one
-MOST_COLUMNS = 12  # named one by one
+MAX_LABELS = 50  # shown one by one
+MAX_COLUMNS = 12  # named one by one
 # what the columns of a table of features are called
 COLUMNS = {
     "feature": "feature",
@@ -151,7 +151,7 @@ def table_of_features(lines: list[dict[str, Any]]) -> list[str]:
 
 def cell(text: str) -> str:
     """A name or a label in a table: on one line, and not too long."""
-    return printable(text, LONGEST_CELL)
+    return printable(text, MAX_CELL_LENGTH)
 
 
 def stability_text(stability: dict[str, Any]) -> str:
@@ -229,7 +229,7 @@ def show_columns(columns: dict[str, Any]) -> None:
 
 def listed(names: list[str]) -> str:
     """Names, not too many of them."""
-    return ", ".join(names[:MOST_COLUMNS]) + (", ..." if len(names) > MOST_COLUMNS else "")
+    return ", ".join(names[:MAX_COLUMNS]) + (", ..." if len(names) > MAX_COLUMNS else "")
 
 
 def show_target(description: dict[str, Any]) -> None:
@@ -243,15 +243,15 @@ def show_target(description: dict[str, Any]) -> None:
         say(f"  target     numbers from {range_of}, {target['values']:,} different ones")
         return
     shown = [
-        (printable(label, LONGEST_CELL), count)
-        for label, count in list(labels.items())[:MOST_LABELS]
+        (printable(label, MAX_CELL_LENGTH), count)
+        for label, count in list(labels.items())[:MAX_LABELS]
     ]
     width = max(len(label) for label, _ in shown)
     for label, count in shown:
         unit = "row" if count == 1 else "rows"
         say(f"  label {label:<{width}}  {count:,} {unit} ({count / description['rows']:.1%})")
-    if len(labels) > MOST_LABELS:
-        say(f"  and {len(labels) - MOST_LABELS:,} more labels")
+    if len(labels) > MAX_LABELS:
+        say(f"  and {len(labels) - MAX_LABELS:,} more labels")
 
 
 def write_labels(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ..display import LONGEST_CELL as LONGEST_CELL
+from ..display import MAX_CELL_LENGTH as MAX_CELL_LENGTH
 from ..display import printable as printable
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-LONGEST_LINE = 2000  # letters; what a message quotes may be as long as a file
+MAX_LINE_LENGTH = 2000  # letters; what a message quotes may be as long as a file
 notes = logging.getLogger(
     "streamsieve"
 )  # its level is how much is said: errors, notes, or every step
@@ -24,7 +24,7 @@ notes = logging.getLogger(
 
 def say(text: object, err: bool = False) -> None:
     """Print one line on standard output or standard error; letters that the terminal has not are escaped, too."""
-    line = printable(text, LONGEST_LINE)
+    line = printable(text, MAX_LINE_LENGTH)
     encoding = encoding_of(sys.stderr if err else sys.stdout)
     click.echo(line.encode(encoding, "backslashreplace").decode(encoding), err=err)
 

@@ -12,7 +12,7 @@ from ..blocks import NamedIds
 from ..kernels.reading.entries import hash_names
 from ..sources.named_rows import WIDTH, text_of
 
-MOST_REMEMBERED = (
+MAX_REMEMBERED_NAMES = (
     1 << 16
 )  # names whose hash is remembered: to look it up is faster than to find it again
 NOT_TEXT = "\0"  # before what is shown of a name that is not text: 1 and "1" are two features
@@ -102,7 +102,7 @@ class HashedNames:
         except KeyError:
             pass
         hashes = self._hashes(list(names))
-        if len(ids) + len(hashes) > MOST_REMEMBERED:
+        if len(ids) + len(hashes) > MAX_REMEMBERED_NAMES:
             ids.clear()
         ids.update(zip(names, hashes, strict=True))
         return hashes

@@ -29,9 +29,11 @@ if TYPE_CHECKING:
 
 Row = Mapping[Hashable, Any]
 
-MOST_RECENT = 1024  # rows that learning begins anew from when there is one more class than before
-LARGEST = float(np.finfo(np.float32).max)
-MOST_BOUNDS = 4096  # lengths of rows
+MAX_RECENT_ROWS = (
+    1024  # rows that learning begins anew from when there is one more class than before
+)
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
+MAX_BOUNDS = 4096  # lengths of rows
 
 
 class SelectorStream:
@@ -172,11 +174,11 @@ class SelectorStream:
 
     def _remember(self, block: RowBlock) -> None:
         """Keep the last rows, and no more than that."""
-        self.recent.append(last_rows(block, MOST_RECENT))
+        self.recent.append(last_rows(block, MAX_RECENT_ROWS))
         self.n_recent += self.recent[-1].n_rows
-        while self.n_recent > MOST_RECENT:
+        while self.n_recent > MAX_RECENT_ROWS:
             oldest = self.recent.popleft()
-            left = max(0, MOST_RECENT - self.n_recent + oldest.n_rows)
+            left = max(0, MAX_RECENT_ROWS - self.n_recent + oldest.n_rows)
             self.n_recent += left - oldest.n_rows
             if left:
                 self.recent.appendleft(last_rows(oldest, left))
@@ -231,7 +233,7 @@ class SelectorStream:
         kept: NDArray[Any] = np.empty(ids.size, np.float64 if self.exact else np.float32)
         filled = settle_row(ids, values, kept_ids, kept)
         if filled == NOT_FINITE:
-            wrong = int(np.argmax(~(np.abs(values) <= LARGEST)))
+            wrong = int(np.argmax(~(np.abs(values) <= MAX_FLOAT32)))
             raise not_finite("", self.n_rows + 1, repr(list(x)[wrong]), float(values[wrong]))
         names, width = (
             (features.named(ids, x), features.width())
@@ -246,7 +248,7 @@ class SelectorStream:
         known = self.bounds.get(length)
         if known is None:
             known = np.array([0, length])
-            if len(self.bounds) < MOST_BOUNDS:
+            if len(self.bounds) < MAX_BOUNDS:
                 self.bounds[length] = known
         return known
 

@@ -11,7 +11,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from ..errors import UsageError, spell
-from ..selectors.columns.asyos import MOST_WORKERS
+from ..selectors.columns.asyos import MAX_WORKERS
 from ..selectors.columns.learner import ColumnLearner
 from ..selectors.diagnosis import Look
 from ..selectors.parameters import is_integer
@@ -22,9 +22,9 @@ from .dealing import deal
 from .engine import Crew, Engine
 
 PIECES = 16  # per worker, which so gets columns from everywhere
-MOST_COLUMNS = 128  # of a block, between two exchanges of a worker with the centre
-LEAST_BLOCKS = 100  # of a scan: workers that hardly hear of one another find worse columns
-MOST_WORK = 1 << 26  # values multiplied in a block: it is to take a fraction of a slice
+MAX_COLUMNS = 128  # of a block, between two exchanges of a worker with the centre
+MIN_BLOCKS = 100  # of a scan: workers that hardly hear of one another find worse columns
+MAX_BLOCK_WORK = 1 << 26  # values multiplied in a block: it is to take a fraction of a slice
 
 
 def train_asyos(
@@ -89,17 +89,17 @@ def set_workers(learner: ColumnLearner, n_workers: int) -> None:
     """Let it have that number of workers, or fewer: each keeps a column at least."""
     if is_integer(learner.params.n_features_to_select):  # or it is refused when it starts
         learner.params.workers = max(
-            1, min(n_workers, learner.params.n_features_to_select, MOST_WORKERS)
+            1, min(n_workers, learner.params.n_features_to_select, MAX_WORKERS)
         )
 
 
 def block_size(n_rows: int, n_features: int | None, wanted: int, workers: int) -> int:
     """How many columns a worker takes between two exchanges."""
-    by_work = MOST_WORK * workers // (n_rows * wanted)
-    by_width = MOST_COLUMNS  # also of a worker that has nobody to hear of
+    by_work = MAX_BLOCK_WORK * workers // (n_rows * wanted)
+    by_width = MAX_COLUMNS  # also of a worker that has nobody to hear of
     if workers > 1 and n_features is not None:
-        by_width = n_features // (workers * LEAST_BLOCKS)
-    return max(1, min(MOST_COLUMNS, by_work, by_width))
+        by_width = n_features // (workers * MIN_BLOCKS)
+    return max(1, min(MAX_COLUMNS, by_work, by_width))
 
 
 class AsyOSRun:

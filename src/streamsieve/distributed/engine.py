@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from ..errors import RunError
 
 SLICE_SECONDS = 0.25  # of work between two answers
-MOST_LOSSES = 3  # of one worker, without progress in between
+MAX_LOSSES = 3  # of one worker, without progress in between
 
 F64 = NDArray[np.float64]
 
@@ -120,9 +120,9 @@ class Crew:
     def _note_loss(self, worker: int) -> None:
         self.losses += 1
         self._without_progress[worker] += 1
-        if self._without_progress[worker] >= MOST_LOSSES:
+        if self._without_progress[worker] >= MAX_LOSSES:
             raise RunError(
-                f"worker {worker + 1} of {self.engine.n_workers} was lost {MOST_LOSSES} times"
+                f"worker {worker + 1} of {self.engine.n_workers} was lost {MAX_LOSSES} times"
                 " without progress; it may be out of memory: take fewer workers, or machines with"
                 " more memory"
             )

@@ -32,7 +32,7 @@ STORE_BYTES = (
 INLINE_BYTES = (
     1 << 20
 )  # of a message that goes along with a call: four times as fast as through the object store
-LONGEST_ADDRESS = 300  # bytes of HOST:PORT: names of hosts have up to 253
+MAX_ADDRESS_LENGTH = 300  # bytes of HOST:PORT: names of hosts have up to 253
 QUIET: dict[str, Any] = {"log_to_driver": False, "logging_level": "ERROR"}
 
 # What a client of HTTP/2 says first (RFC 9113, 3.4), with settings that change nothing; a server
@@ -229,7 +229,7 @@ def _running_here() -> str | None:
         with open(path, "rb", opener=_open_plain) as file:
             ours, content = (
                 os.fstat(file.fileno()).st_uid == os.getuid(),
-                file.read(LONGEST_ADDRESS),
+                file.read(MAX_ADDRESS_LENGTH),
             )
     except OSError:
         return None

@@ -43,12 +43,12 @@ from .spent import Seconds, Spent, spent_by
 
 FIRST_ROWS = 1024  # that are learned before the first round, at least
 ROWS_PER_CLASS = 256  # that are learned first, where there are more than two classes
-MOST_FIRST_ROWS = 1 << 14
-MOST_FIRST_NONZEROS = 1 << 22  # of the rows that merged models are looked at with
+MAX_FIRST_ROWS = 1 << 14
+MAX_FIRST_NONZEROS = 1 << 22  # of the rows that merged models are looked at with
 AT_ONCE = 256  # of these rows
 GROWTH = 0.25
 FIRST_ROUND = 1000  # rows of one worker; each of its rounds doubles what it knows
-LONGEST_ROUND = (
+MAX_ROUND_ROWS = (
     1 << 22
 )  # rows per worker: so that checkpoints, and news of how it goes, come now and then
 PIECES = 16  # per worker, where rows can be split
@@ -201,7 +201,7 @@ class RowShards:
     def n_first(self) -> int:
         """How many rows are learned here before there are rounds."""
         return min(
-            MOST_FIRST_ROWS, max(FIRST_ROWS, ROWS_PER_CLASS * self.learner.memory.target.n_vectors)
+            MAX_FIRST_ROWS, max(FIRST_ROWS, ROWS_PER_CLASS * self.learner.memory.target.n_vectors)
         )
 
     def read_first_rows(self) -> Iterator[tuple[int, RowBlock]]:
@@ -243,7 +243,7 @@ class RowShards:
                 self.show()
             seen += block.n_rows
             sample.add(block)
-            if sum(one.n_nonzero for one in kept) < MOST_FIRST_NONZEROS:
+            if sum(one.n_nonzero for one in kept) < MAX_FIRST_NONZEROS:
                 kept.append(block)
         self.first_rows = RowBlock.joined(kept)
         return sample
@@ -253,9 +253,9 @@ class RowShards:
         known = self.learner.n_learned
         if self.n_workers == 1:
             return min(
-                LONGEST_ROUND, max(FIRST_ROUND, known), next_cut(known, checkpoint, None) - known
+                MAX_ROUND_ROWS, max(FIRST_ROUND, known), next_cut(known, checkpoint, None) - known
             )
-        return min(LONGEST_ROUND, math.ceil(GROWTH * known / self.n_workers))
+        return min(MAX_ROUND_ROWS, math.ceil(GROWTH * known / self.n_workers))
 
     def learn_round(self, rows: int) -> None:
         """Learn up to so many rows more with every worker that has any, and merge what comes out."""

@@ -43,7 +43,7 @@ from ..values import (
 
 FILL = "fill it in or drop the row; open_source((X, y), missing='mean') fills in for fit_source"
 NOTHING = "no_validation"  # what scikit-learn takes for an X or a y that is not there
-MOST_VALUES = 4096  # of a small block
+MAX_VALUES = 4096  # of a small block
 INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 VALUE_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
@@ -312,14 +312,14 @@ def small_block(X: Any, y: Any, width: int, exact: bool) -> RowBlock | None:
 
 def are_simple(y: NDArray[Any]) -> bool:
     """Return True for labels, or numbers, that need no conversion."""
-    if y.ndim != 1 or not 0 < y.size <= MOST_VALUES or not y.dtype.isnative:
+    if y.ndim != 1 or not 0 < y.size <= MAX_VALUES or not y.dtype.isnative:
         return False
     kind = y.dtype.kind
     return kind in "biuU" or (kind == "f" and y.dtype.itemsize <= 8 and bool(np.isfinite(y).all()))
 
 
 def small_dense(X: NDArray[Any], y: NDArray[Any], exact: bool) -> RowBlock | None:
-    if not 0 < X.size <= MOST_VALUES or X.dtype not in VALUE_TYPES:
+    if not 0 < X.size <= MAX_VALUES or X.dtype not in VALUE_TYPES:
         return None
     rounded = rounded_values(X)
     if rounded is None:
@@ -335,7 +335,7 @@ def small_sparse(X: Any, y: NDArray[Any], exact: bool) -> RowBlock | None:
     if (
         values.dtype not in VALUE_TYPES
         or indices.dtype not in INDEX_TYPES
-        or values.size > MOST_VALUES
+        or values.size > MAX_VALUES
         or not indices.size == values.size == indptr[-1]
         or indptr[0]
         or fault_of(indptr, indices, values.size, y.size, X.shape[1])

@@ -36,8 +36,8 @@ from .rivals import RIVALS, select_by
 
 OWN = "own"  # the model of a line that has the method's own predictions
 BUDGET, AUTO = "n_features_to_select", "auto"
-MOSTLY = 0.5  # of the values not 0: a sparse matrix with more is taken as dense by models
-LONGEST_ERROR = 500
+MIN_DENSE_SHARE = 0.5  # of the values not 0: a sparse matrix with more is taken as dense by models
+MAX_ERROR_LENGTH = 500
 LOADED = (
     "ensemble",
     "feature_selection",
@@ -255,7 +255,7 @@ def split(data: DataSet, trial: Trial) -> tuple[Rows, Rows]:
 
 def dense_if_full(X: Any) -> Any:
     """A sparse matrix that is mostly not 0 as an array: models are quicker then, and centre its columns."""
-    return X.toarray() if is_sparse(X) and X.nnz > MOSTLY * X.shape[0] * X.shape[1] else X
+    return X.toarray() if is_sparse(X) and X.nnz > MIN_DENSE_SHARE * X.shape[0] * X.shape[1] else X
 
 
 # ---- selecting
@@ -413,4 +413,4 @@ def message_of(error: Exception) -> str:
     if isinstance(error, MemoryError):
         return OUT_OF_MEMORY
     known = isinstance(error, DataError | UsageError | ParameterError)
-    return printable(error if known else f"{type(error).__name__}: {error}", LONGEST_ERROR)
+    return printable(error if known else f"{type(error).__name__}: {error}", MAX_ERROR_LENGTH)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from ..display import MOST_IN_TABLE, html_table, printable
+from ..display import MAX_IN_TABLE, html_table, printable
 from ..errors import DataError, UsageError
 from ..files import is_there, replacing
 from ..json_text import finite
@@ -67,7 +67,7 @@ LOWER_IS_BETTER = (
 )
 MEASURES = *SPREAD, "compile_seconds", "peak_memory_bytes"  # what methods can be ranked by
 PERCENT = "accuracy", "balanced_accuracy", "online_mistake_rate"
-LONGEST_NAME = 30  # of data, in a short text
+MAX_NAME_LENGTH = 30  # of data, in a short text
 
 
 class Ranks(NamedTuple):
@@ -284,7 +284,7 @@ class Comparison:
 
     def __repr__(self) -> str:
         shown = [
-            f"{printable(line['data'], LONGEST_NAME)} {self._text(line)}"
+            f"{printable(line['data'], MAX_NAME_LENGTH)} {self._text(line)}"
             for line in self.best()[:3]
         ]
         more = ", ..." if len(self._names()) > 3 else ""
@@ -312,7 +312,7 @@ class Comparison:
                 "time": seconds_text(line["seconds"]),
                 "memory": memory_text(line["peak_memory_bytes"]),
             }
-            for line in summary[:MOST_IN_TABLE]
+            for line in summary[:MAX_IN_TABLE]
         ]
         return html_table(f"Comparison: {self._size_text()}", lines, len(summary))
 

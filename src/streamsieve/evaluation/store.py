@@ -18,7 +18,7 @@ from ..json_text import Count, Measure, conforms, from_json, to_json
 from .cells import Line
 
 REQUEST, CELLS = "request.json", "cells"
-MOST_JSON = 1 << 30  # bytes
+MAX_JSON = 1 << 30  # bytes
 
 
 class CellFields(TypedDict):
@@ -140,8 +140,8 @@ def read_request(folder: Path) -> dict[str, Any]:
     path, cure = folder / REQUEST, "put it back from a copy, or name another folder"
     if not is_there(path):
         raise UsageError(f"{folder}: there is no comparison in this folder")
-    if path.stat().st_size > MOST_JSON:
-        raise DataError(f"{path}: damaged (it is larger than {MOST_JSON >> 30} GiB); {cure}")
+    if path.stat().st_size > MAX_JSON:
+        raise DataError(f"{path}: damaged (it is larger than {MAX_JSON >> 30} GiB); {cure}")
     try:
         request = from_json(path.read_text(encoding="utf-8"))
     except ValueError as error:

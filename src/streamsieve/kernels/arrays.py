@@ -11,12 +11,10 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-LARGEST_ID = 2**63 - 2  # of a feature: the width is one more, and an int64
-NO_ID = LARGEST_ID + 1
+MAX_ID = 2**63 - 2  # of a feature: the width is one more, and an int64
+NO_ID = MAX_ID + 1
 NO_GROUP = -1
-LARGEST_VALUE = (
-    1e300  # in size, of columns as they come: differences of such values are still numbers
-)
+MAX_VALUE = 1e300  # in size, of columns as they come: differences of such values are still numbers
 
 
 class ArraySpec(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..display import LONGEST_CELL, printable
+from ..display import MAX_CELL_LENGTH, printable
 from ..errors import UsageError
 from ..files import is_there
 from ..json_text import finite
@@ -87,16 +87,19 @@ def headline_of(found: dict[str, Any]) -> str:
         best = found["best"][0]
         quality = value_text(found, best[found["measure"]])
         quality = f"{quality} accuracy" if found["measure"] == "accuracy" else f"R² {quality}"
-        name, data = printable(contender(best), LONGEST_CELL), printable(best["data"], LONGEST_CELL)
+        name, data = (
+            printable(contender(best), MAX_CELL_LENGTH),
+            printable(best["data"], MAX_CELL_LENGTH),
+        )
         kept = f"{best['n_selected']:,.0f} features"
         return f"{name} is best on {data}: {quality} with {kept}, in {seconds(best['seconds'])}."
     if "average" not in ranks:
         return f"{n_methods:,} methods on {n_sets:,} data sets."
     first, *others = ranks["average"]
     alike = next((group for group in ranks["cliques"] if first in group), [first])
-    beside = [printable(method, LONGEST_CELL) for method in alike if method != first]
+    beside = [printable(method, MAX_CELL_LENGTH) for method in alike if method != first]
     text = (
-        f"{printable(first, LONGEST_CELL)} ranks first on average over {ranks['n_sets']:,} data"
+        f"{printable(first, MAX_CELL_LENGTH)} ranks first on average over {ranks['n_sets']:,} data"
         " sets"
     )
     text += f" (mean rank {ranks['average'][first]:.1f})"

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from ..display import LONGEST_CELL, printable
+from ..display import MAX_CELL_LENGTH, printable
 from . import figures
 from .comparison import OWN, contender, value_text
 from .figures import MAX_NAME_LENGTH, MAX_SETS, MEASURES, Figure, contenders
@@ -236,7 +236,7 @@ def ranks(found: dict[str, Any], prefix: str) -> Html:
     if figure is not None:
         return figure.html(prefix)
     order = ", ".join(
-        f"{printable(name, LONGEST_CELL)} {rank:.2f}"
+        f"{printable(name, MAX_CELL_LENGTH)} {rank:.2f}"
         for name, rank in found.get("average", {}).items()
     )
     return joined(

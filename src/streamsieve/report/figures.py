@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..display import LONGEST_CELL, printable
+from ..display import MAX_CELL_LENGTH, printable
 from ..errors import UsageError
 from ..files import replacing
 from ..json_text import finite
@@ -89,7 +89,7 @@ class Figure:
         drawings[self.chart.func](axes, *self.chart.args, **self.chart.keywords)
 
     def __repr__(self) -> str:
-        return f"<Figure: {printable(self.title, LONGEST_CELL)}>"
+        return f"<Figure: {printable(self.title, MAX_CELL_LENGTH)}>"
 
     def _repr_html_(self) -> str:
         return Figures([self])._repr_html_()
@@ -416,7 +416,7 @@ def ranks(found: dict[str, Any]) -> Figure | None:
         f" difference {difference:.2f}). Friedman's test that all are alike: p = {p_value:.3g}."
     )
     if found["omitted"]:
-        omitted = listed([printable(name, LONGEST_CELL) for name in found["omitted"]])
+        omitted = listed([printable(name, MAX_CELL_LENGTH) for name in found["omitted"]])
         about += f" Without {omitted}, which has no figure on some of the data."
     chart = partial(charts.critical_difference, found["average"], difference, found["cliques"])
     return Figure("ranks", "Critical difference", chart, foreign(about))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from ..display import LONGEST_CELL, printable
+from ..display import MAX_CELL_LENGTH, printable
 from ..runs.request import titles
 from . import figures
 from .figures import Figure
@@ -264,7 +264,9 @@ def costs(run: dict[str, Any]) -> Html:
         "Rows per second": None if per_second is None else f"{per_second:,} while learning",
         "Peak memory": f"{size(run['cost']['peak_memory_bytes'])} of the whole process",
         "Workers": (
-            f"{engine['workers']:,} ({printable(engine['name'], LONGEST_CELL)})" if engine else None
+            f"{engine['workers']:,} ({printable(engine['name'], MAX_CELL_LENGTH)})"
+            if engine
+            else None
         ),
     }
     return facts(known)

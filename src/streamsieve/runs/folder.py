@@ -33,7 +33,7 @@ REQUEST, CHECKPOINT, MODEL, TABLE, RESULT = (
     "result.json",
 )
 FILES = REQUEST, CHECKPOINT, MODEL, TABLE, RESULT
-MOST_JSON = 1 << 30  # bytes
+MAX_JSON = 1 << 30  # bytes
 
 
 class RunDirectory:
@@ -162,8 +162,8 @@ class RunDirectory:
 
 
 def _read_json(path: Path, cure: str) -> dict[str, Any]:
-    if path.stat().st_size > MOST_JSON:
-        raise DataError(f"{path}: damaged (it is larger than {MOST_JSON >> 30} GiB); {cure}")
+    if path.stat().st_size > MAX_JSON:
+        raise DataError(f"{path}: damaged (it is larger than {MAX_JSON >> 30} GiB); {cure}")
     try:
         content = from_json(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlia
 import numpy as np
 from numpy.typing import NDArray
 
-from ..display import LONGEST_CELL, MOST_IN_LIST, MOST_IN_TABLE, html_table, listed, printable
+from ..display import MAX_CELL_LENGTH, MAX_IN_LIST, MAX_IN_TABLE, html_table, listed, printable
 from ..json_text import Count, Group, Label, Measure, conforms, wrong_fields
 from ..naming import shown
 from ..selection import More, Selection
@@ -256,17 +256,17 @@ class RunRecord:
     def __repr__(self) -> str:
         lines = [f"<RunRecord: {self._text()}", *self._quality()]
         if len(self.selection):
-            lines.append(f"best {listed(self.ranked(MOST_IN_LIST), len(self.selection))}")
+            lines.append(f"best {listed(self.ranked(MAX_IN_LIST), len(self.selection))}")
         return "\n ".join(lines) + ">"
 
     def _repr_html_(self) -> str:
         title = "; ".join([self._text(), *self._quality()])
-        return html_table(title, self.ranked(MOST_IN_TABLE), len(self.selection))
+        return html_table(title, self.ranked(MAX_IN_TABLE), len(self.selection))
 
     def _text(self) -> str:
         """What was done, in a line."""
         return (
-            f"{printable(self.method, LONGEST_CELL)} selected {len(self.selection):,} of"
+            f"{printable(self.method, MAX_CELL_LENGTH)} selected {len(self.selection):,} of"
             f" {self.n_features:,} features from {self.n_rows:,} rows in"
             f" {self.seconds['total']:.2f} s"
         )

@@ -12,10 +12,12 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock
 from ..errors import spell
 
-MOST_NAMED = 3  # features in a message
-MOST_ROWS, MOST_NONZEROS = 1 << 10, 1 << 20  # of a sample
-ENOUGH_VALUES = 10  # non-zeros of a column to judge its scale by
-FEW_VALUES = 3  # non-zeros of columns that may be equal by chance, where more rows are to come
+MAX_NAMED = 3  # features in a message
+MAX_ROWS, MAX_NONZEROS = 1 << 10, 1 << 20  # of a sample
+MIN_VALUES_FOR_SCALE = 10  # non-zeros of a column to judge its scale by
+MIN_VALUES_FOR_COPY = (
+    3  # non-zeros of columns that may be equal by chance, where more rows are to come
+)
 
 
 class Remark(NamedTuple):
@@ -82,7 +84,7 @@ def duplicates(groups: list[list[str]]) -> Remark:
 
 
 def few(texts: list[str]) -> list[str]:
-    return texts if len(texts) <= MOST_NAMED else [*texts[:MOST_NAMED], "..."]
+    return texts if len(texts) <= MAX_NAMED else [*texts[:MAX_NAMED], "..."]
 
 
 def equal_columns(
@@ -131,8 +133,8 @@ class Sample(Look):
         if self.full or not block.n_rows:
             return
         indptr = block.indptr - block.indptr[0]
-        fit = int(np.searchsorted(indptr, MOST_NONZEROS - self._nonzeros, side="right")) - 1
-        count = min(fit, block.n_rows, MOST_ROWS - self._rows)
+        fit = int(np.searchsorted(indptr, MAX_NONZEROS - self._nonzeros, side="right")) - 1
+        count = min(fit, block.n_rows, MAX_ROWS - self._rows)
         self.full = count < block.n_rows
         begin, end = block.indptr[0], block.indptr[count]
         arrays = (
@@ -150,10 +152,10 @@ class Sample(Look):
         at[at == ids.size] = 0
         mine = ids[at] == sample.indices
         rows = np.repeat(np.arange(sample.n_rows), np.diff(sample.indptr))[mine]
-        factors = np.random.default_rng(0).standard_normal(MOST_ROWS)
+        factors = np.random.default_rng(0).standard_normal(MAX_ROWS)
         sums = np.bincount(at[mine], factors[rows] * sample.values[mine], minlength=ids.size)
         present = np.bincount(at[mine], minlength=ids.size)
-        return np.where(self.full & (present < FEW_VALUES), np.nan, sums)
+        return np.where(self.full & (present < MIN_VALUES_FOR_COPY), np.nan, sums)
 
     def scales(self) -> Scales:
         if not self._nonzeros:
@@ -165,7 +167,7 @@ class Sample(Look):
             np.bincount(columns, np.log(np.abs(sample.values)), minlength=ids.size)
             / np.maximum(1, present)
         )
-        enough = present >= ENOUGH_VALUES
+        enough = present >= MIN_VALUES_FOR_SCALE
         return Scales(ids[enough], sizes[enough])
 
 
@@ -175,7 +177,7 @@ def numbered(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     Sorting costs ten times as much as the rest, so small ids are not sorted.
     """
     largest = int(features.max(initial=-1))
-    if largest < MOST_NONZEROS:
+    if largest < MAX_NONZEROS:
         return np.arange(largest + 1), features
     order = np.argsort(features)  # np.unique would take twice the memory
     ordered = features[order]

@@ -27,12 +27,12 @@ TASK_OF_LOSS = (
 AUTO_LOSS: dict[Kind, str] = {"numbers": "squared", "classes": "logistic"}
 LOSS = one_of(*TASK_OF_LOSS)  # what the parameter ``loss`` may be
 
-MOST_STEPS = 500
-MOST_HALVINGS = 30
-ENOUGH = 1e-7  # of the loss: a step that gains less is the last one
+MAX_STEPS = 500
+MAX_HALVINGS = 30
+TOLERANCE = 1e-7  # of the loss: a step that gains less is the last one
 NEWTON_STEPS = 50
-SLIGHT = 1e-8
-LEAST_CURVATURE = 0.05  # of the largest: where a loss is flat, its second derivative says nothing
+MIN_RIDGE = 1e-8
+MIN_CURVATURE = 0.05  # of the largest: where a loss is flat, its second derivative says nothing
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ def slopes_at(loss: int, scores: F64, y: F64) -> Slopes:
 
 def curvature(loss: int, second: F64) -> float:
     """The mean second derivative, or what it is at least taken to be."""
-    return max(float(second.mean()), LEAST_CURVATURE * CURVATURE[loss])
+    return max(float(second.mean()), MIN_CURVATURE * CURVATURE[loss])
 
 
 def largest(values: F64, most: int) -> I64:
@@ -97,7 +97,7 @@ def project(columns: ColumnSet, loss: int, y: F64, most: int) -> Fit:
     weights, intercept = np.zeros(0), 0.0
     scores = np.zeros(y.size)
     now = slopes_at(loss, scores, y)
-    for _ in range(MOST_STEPS):
+    for _ in range(MAX_STEPS):
         gradient = columns.products(now.first)
         if not weights.size:
             weights = np.zeros(gradient.size)
@@ -106,11 +106,11 @@ def project(columns: ColumnSet, loss: int, y: F64, most: int) -> Fit:
         along[used] = gradient[used]
         direction = columns.combine(along, 0.0)
         bend = float(
-            (np.maximum(now.second, LEAST_CURVATURE * CURVATURE[loss]) * direction**2).mean()
+            (np.maximum(now.second, MIN_CURVATURE * CURVATURE[loss]) * direction**2).mean()
         )
         length = float(along @ along) / bend if bend > 0.0 else 0.0
         shift = float(now.first.mean()) / curvature(loss, now.second)
-        for _ in range(MOST_HALVINGS):
+        for _ in range(MAX_HALVINGS):
             stepped = weights - length * gradient
             kept = largest(stepped, most)
             trial = np.zeros(stepped.size)
@@ -122,7 +122,7 @@ def project(columns: ColumnSet, loss: int, y: F64, most: int) -> Fit:
             length, shift = length / 2.0, shift / 2.0
         else:
             break
-        settled = now.loss - then.loss <= ENOUGH * now.loss and np.array_equal(
+        settled = now.loss - then.loss <= TOLERANCE * now.loss and np.array_equal(
             trial != 0.0, weights != 0.0
         )
         weights, intercept, now = trial, intercept - shift, then
@@ -139,7 +139,7 @@ def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
     weights finite where classes can be told apart without a mistake; a slight one does where
     columns of a regression follow from others.
     """
-    ridge = SLIGHT if loss == SQUARED else 1.0 / y.size
+    ridge = MIN_RIDGE if loss == SQUARED else 1.0 / y.size
     lines = columns.dense(chosen)
     weights, intercept = np.zeros(chosen.size), 0.0
     now = slopes_at(loss, np.zeros(y.size), y)
@@ -154,7 +154,7 @@ def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
         pull = apart @ now.first / y.size + ridge * weights
         step = np.linalg.solve(bend, pull)
         level = float(now.first.sum() / second.sum()) - float(centre @ step)
-        for _ in range(MOST_HALVINGS):
+        for _ in range(MAX_HALVINGS):
             trial, base = weights - step, intercept - level
             then = slopes_at(loss, base + trial @ lines, y)
             value = then.loss + 0.5 * ridge * float(trial @ trial)

@@ -17,9 +17,9 @@ import numpy as np
 
 from ..errors import ParameterError
 
-LARGEST_COUNT = 2**63 - 1  # an int64
-LARGEST_FLOAT = int(np.finfo(np.float64).max)
-MOST_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
+MAX_COUNT = 2**63 - 1  # an int64
+MAX_FLOAT = int(np.finfo(np.float64).max)
+MAX_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
 
 # A squared length of rows: those of float32 are from 10^-90 to 10^77 times the width.
 GAMMAS = 1e-90, 1e90
@@ -29,9 +29,9 @@ PENALTIES = 0.0, 1e20
 # With a half-life below one row a learner would have forgotten every row before it meets the next.
 HALF_LIVES = 1.0, 1e15
 FRACTIONS = 1e-6, 1.0  # of rows to explore: values are divided by it
-MOST_EPOCHS = 1_000_000
-MOST_CELLS = 1 << 40
-LARGEST_WEIGHT = 1e12  # of a row or a class
+MAX_EPOCHS = 1_000_000
+MAX_CELLS = 1 << 40
+MAX_WEIGHT = 1e12  # of a row or a class
 
 Check = Callable[
     [Any, str, Any], None
@@ -126,12 +126,12 @@ def count(most: int, optional: bool = False) -> Check:
 
 YES_OR_NO = one_of(True, False)
 BUDGET = fits(
-    lambda value: is_integer(value) and 1 <= value < MOST_FEATURES,
-    f"an integer of 1 or more, below {MOST_FEATURES:,}",
+    lambda value: is_integer(value) and 1 <= value < MAX_FEATURES,
+    f"an integer of 1 or more, below {MAX_FEATURES:,}",
 )
 BUDGET_OR_NONE = fits(
-    lambda value: value is None or (is_integer(value) and 1 <= value < MOST_FEATURES),
-    f"None or an integer of 1 or more, below {MOST_FEATURES:,}",
+    lambda value: value is None or (is_integer(value) and 1 <= value < MAX_FEATURES),
+    f"None or an integer of 1 or more, below {MAX_FEATURES:,}",
 )
 LEVEL = fits(lambda value: is_number(value) and 0 < value < 1, "a number between 0 and 1")
 NOT_NEGATIVE = fits(lambda value: is_number(value) and value >= 0, "a number of 0 or more")
@@ -159,14 +159,14 @@ def is_integer(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Return True for a finite number, no larger than a float64 can be, that is not a truth value."""
     if is_integer(value):
-        return abs(int(value)) <= LARGEST_FLOAT
+        return abs(int(value)) <= MAX_FLOAT
     return isinstance(value, float | np.floating) and bool(np.isfinite(value))
 
 
 # ---- in models
 
 
-def count_of(header: dict[str, Any], name: str, most: int = LARGEST_COUNT) -> int:
+def count_of(header: dict[str, Any], name: str, most: int = MAX_COUNT) -> int:
     """Return a number of things in the header of a model."""
     value = header[name]
     ensure(is_integer(value) and 0 <= value <= most, f"{name} is {str(value)[:40]!r}")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .options import ReadOptions
     from .wrapped import KeptFeatures
 
-LARGEST_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
+MAX_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
 Missing = Literal["error", "keep"]  # a missing value is refused, or comes as NaN
 Report = Callable[

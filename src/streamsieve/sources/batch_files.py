@@ -54,7 +54,7 @@ BUFFER = 1 << 16  # bytes of a column of Parquet that are read together
 PAGE = (
     1 << 21
 )  # bytes of a column that are decoded together, and its dictionary: most writers make both smaller
-MOST_METADATA = 2**31 - 1  # bytes: a file of columns has the target there
+MAX_METADATA = 2**31 - 1  # bytes: a file of columns has the target there
 
 
 class BatchFile(ABC):
@@ -176,8 +176,8 @@ class ParquetFile(BatchFile):
     def opened(self) -> Iterator[pq.ParquetFile]:
         """Open the file, to be read as it is decoded: Arrow's own ways would hold all of a row group, or of a file."""
         limits = {
-            "thrift_string_size_limit": MOST_METADATA,
-            "thrift_container_size_limit": MOST_METADATA,
+            "thrift_string_size_limit": MAX_METADATA,
+            "thrift_container_size_limit": MAX_METADATA,
         }
         with (
             damage_named(self.path, "a Parquet file"),

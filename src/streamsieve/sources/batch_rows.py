@@ -19,7 +19,7 @@ from ..kernels.reading.entries import check_rows
 from ..machine import reading_threads
 from ..values import frozen
 from .arrow_values import is_numeric
-from .base import LARGEST_INDEX, Missing, NoRowsError, Source, SourceFacts, refuse_not_finite
+from .base import MAX_INDEX, Missing, NoRowsError, Source, SourceFacts, refuse_not_finite
 from .columns import RangedColumns
 from .encoded_rows import column_block, encode_rows, filled_column
 from .formats import Layout
@@ -252,14 +252,10 @@ def is_list(kind: pa.DataType) -> bool:
 def count_in(metadata: Mapping[bytes, bytes], key: bytes) -> int:
     """A number of rows or features in a schema's metadata; a ValueError if it cannot be one."""
     digits = metadata[key].strip()
-    if (
-        not digits.isdigit()
-        or len(digits) > len(str(LARGEST_INDEX))
-        or int(digits) > LARGEST_INDEX + 1
-    ):
+    if not digits.isdigit() or len(digits) > len(str(MAX_INDEX)) or int(digits) > MAX_INDEX + 1:
         shown = digits[:40].decode(errors="backslashreplace")
         raise ValueError(
-            f"{key.decode()} is {shown!r}; it is an integer from 0 to {LARGEST_INDEX + 1:,}"
+            f"{key.decode()} is {shown!r}; it is an integer from 0 to {MAX_INDEX + 1:,}"
         )
     return int(digits)
 
@@ -357,7 +353,7 @@ class SparseSource(BatchSource):
         indices = self.lists.entries(
             batch.column(INDICES), pa.types.is_integer, "integers", first_row
         )
-        if indices.dtype == np.uint64 and indices.size and indices.max() > LARGEST_INDEX:
+        if indices.dtype == np.uint64 and indices.size and indices.max() > MAX_INDEX:
             raise self._too_large(int(indices.max()))
         indices = frozen(
             indices, indices.dtype if indices.dtype in (np.int32, np.int64) else np.int64
@@ -370,7 +366,7 @@ class SparseSource(BatchSource):
         lowest, highest, canonical, finite = check_rows(indptr, indices, values.view(np.uint32))
         if lowest < 0:
             raise DataError(f"{self.name}: a negative feature id; ids start at 0")
-        if highest > LARGEST_INDEX:
+        if highest > MAX_INDEX:
             raise self._too_large(highest)
         width = highest + 1 if self.n_features is None else self.n_features
         if highest >= width:
@@ -396,7 +392,7 @@ class SparseSource(BatchSource):
 
     def _too_large(self, index: int) -> DataError:
         return DataError(
-            f"{self.name}: feature id {index} is too large: the largest is {LARGEST_INDEX:,}; hash"
+            f"{self.name}: feature id {index} is too large: the largest is {MAX_INDEX:,}; hash"
             " or renumber the features"
         )
 

@@ -29,7 +29,7 @@ from .columns import FRACTION_OF_MEMORY, cut_columns, with_empty_columns
 from .transpose import ROWS_READ, columns_of_rows, labels_of_blocks
 from .work_folder import ENTRY_BYTES, RANGES, Filled, Survey, WorkFolder
 
-WIDEST_BUCKET = 1 << 32  # ids
+MAX_BUCKET_WIDTH = 1 << 32  # ids
 BYTES_TO_SORT = (
     64  # of memory for an entry of a bucket, while it is read and sorted: some for its column, too
 )
@@ -128,7 +128,7 @@ class Plan(NamedTuple):
 def plan_buckets(survey: Survey) -> Plan:
     """Join ranges to buckets that can be sorted in memory."""
     most = survey.memory // BYTES_TO_SORT
-    widest = max(1, WIDEST_BUCKET >> survey.shift)
+    widest = max(1, MAX_BUCKET_WIDTH >> survey.shift)
     largest = int(survey.counts.max(initial=0))
     if largest > most:
         what = "feature" if survey.shift == 0 else f"range of {1 << survey.shift:,} features"

@@ -28,7 +28,13 @@ from .arrays import ArraySource
 from .arrow_values import is_numeric
 from .base import FEATURES_WRITTEN, ColumnSource, DataSource, Missing, Report, Source, SourceFacts
 from .batch_rows import BATCHES_AHEAD, INDICES, VALUES, WIDTH_KEY, ListReader, count_in
-from .columns import FRACTION_OF_MEMORY, WIDEST_FILLED, RangedColumns, fair_cuts, with_empty_columns
+from .columns import (
+    FRACTION_OF_MEMORY,
+    MAX_FILLED_WIDTH,
+    RangedColumns,
+    fair_cuts,
+    with_empty_columns,
+)
 from .prefetch import read_ahead
 from .tables import as_array
 from .writers import block_nonzeros, titles_of_ids
@@ -40,7 +46,7 @@ if TYPE_CHECKING:
 FEATURE, NAME, GROUP = "feature", "name", "group"
 COLUMN = "column"  # what a record is
 ROWS_KEY, TARGET_KEY = b"n_rows", b"target"  # of the schema's metadata
-MOST_COLUMNS = 1 << 20  # of a batch in a file
+MAX_COLUMNS = 1 << 20  # of a batch in a file
 
 
 def is_columns(schema: pa.Schema) -> bool:
@@ -123,7 +129,7 @@ class ColumnListSource(Source, RangedColumns):
         """Return True if features without a record are offered, as columns without values."""
         return (
             not (NAME in self.used or GROUP in self.used)
-            and (self.n_features or 0) <= WIDEST_FILLED
+            and (self.n_features or 0) <= MAX_FILLED_WIDTH
         )
 
     def targets(self) -> NDArray[Any]:
@@ -249,7 +255,7 @@ class ColumnListSource(Source, RangedColumns):
     def all_names(self) -> NDArray[Any] | None:
         """Return the names of all features, if there are such and not too many; of one without a record, its id."""
         width = self.n_features or 0
-        if self._given_names is not None or not self.has_names or width > WIDEST_FILLED:
+        if self._given_names is not None or not self.has_names or width > MAX_FILLED_WIDTH:
             return self._given_names
         column = 0
         names = np.array(titles_of_ids(range(width)), dtype=object)
@@ -335,7 +341,7 @@ def joined(blocks: Iterable[ColumnBlock]) -> Iterator[ColumnBlock]:
             whole if whole.names is not None or whole.groups is not None else whole.without_empty()
         )
         if waiting and (
-            columns + block.n_columns > MOST_COLUMNS or values + block.n_nonzero > most_values
+            columns + block.n_columns > MAX_COLUMNS or values + block.n_nonzero > most_values
         ):
             yield ColumnBlock.joined(waiting)
             waiting, columns, values = [], 0, 0

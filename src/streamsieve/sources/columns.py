@@ -22,7 +22,7 @@ FRACTION_OF_MEMORY = (
     0.4  # for rows to transpose, or columns to gather: working on them takes as much again
 )
 ENTRY_BYTES, COLUMN_BYTES = 12, 32  # of columns that are gathered
-WIDEST_FILLED = (
+MAX_FILLED_WIDTH = (
     1 << 26
 )  # features: in wider data columns without a value are not offered, or they would take all time
 
@@ -131,7 +131,7 @@ class MatrixColumns(ColumnSource):
         before = (
             self.matrix.indptr if is_sparse(self.matrix) else np.arange(n_columns + 1) * self.n_rows
         )
-        filled = (self.n_features or 0) <= WIDEST_FILLED
+        filled = (self.n_features or 0) <= MAX_FILLED_WIDTH
         columns = np.concatenate([[self.first], ids, [self.stop]])
         work = np.append(0, before) + (columns if filled else np.arange(n_columns + 2))
         cuts = fair_cuts(columns, work, n)
@@ -248,7 +248,7 @@ def with_empty_columns(
     They go from ``first`` to before ``stop``, up to the width ``n_features`` of the data if that is
     not given.
     """
-    if n_features > WIDEST_FILLED:
+    if n_features > MAX_FILLED_WIDTH:
         yield from blocks
         return
     origin = ""

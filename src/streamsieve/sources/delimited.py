@@ -42,7 +42,7 @@ from .text import (
 
 HEAD_BYTES = 16 << 20  # of a file, at most, which show what its columns hold
 FIRST_LOOK = 64 << 10  # bytes, which show most columns of text
-MOST_INEXACT = 1 << 16  # fields that are not plain numbers, at first
+MAX_INEXACT = 1 << 16  # fields that are not plain numbers, at first
 TRUTH = {"true", "false"}
 ALL_MISSING = *MISSING_WORDS, *MORE_MISSING_WORDS
 MISSING_LETTERS = (
@@ -198,7 +198,7 @@ class DelimitedSource(TableSource):
         matrix = np.empty((n_lines, width), np.float32)
         lines = np.empty(len(text) + 3 * n_lines if copied else 0, np.uint8)
         letters, delimiter = np.frombuffer(text, np.uint8), ord(self.text.delimiter)
-        for room in (MOST_INEXACT, len(text)):
+        for room in (MAX_INEXACT, len(text)):
             inexact = np.empty((min(room, len(text)), 4), np.int64)
             rows, found, written = parse_table(
                 letters, delimiter, np.array(wanted), MISSING_LETTERS, matrix, lines, inexact

@@ -25,12 +25,12 @@ from .text import count_lines, damage_named, is_utf8, open_compressed, refuse_en
 
 FIRST_BYTES = 16 << 20  # of a file, in which the kind of its labels must show
 CHUNK_BYTES = 4 << 20  # at most
-LEAST_CHUNK = 64 << 10
+MIN_CHUNK = 64 << 10
 
 
 def chunk_bytes(letters_per_value: float) -> int:
     """How much text makes a chunk of a good size."""
-    return fitting(CHUNK_BYTES, 2 + math.ceil(BYTES_PER_VALUE / letters_per_value), LEAST_CHUNK)
+    return fitting(CHUNK_BYTES, 2 + math.ceil(BYTES_PER_VALUE / letters_per_value), MIN_CHUNK)
 
 
 def delimiter_of(path: Path) -> str:

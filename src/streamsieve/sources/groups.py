@@ -21,7 +21,7 @@ from ..kernels.arrays import NO_GROUP
 from .base import ColumnSource, DataSource, Source
 from .text import read_compressed
 
-MOST_DIGITS = 18  # of an integer
+MAX_DIGITS = 18  # of an integer
 HEADER = "feature", "group"
 WHAT_A_GROUP_IS = "groups are integers of 0 or more, or names"
 
@@ -226,7 +226,7 @@ def labels_of_groups(groups: Any) -> list[int] | list[str]:
         ]
         kinds = {type(value) for value in values}
     for at, value in enumerate(values):
-        fits = (type(value) is int and 0 <= value < 10**MOST_DIGITS) or (
+        fits = (type(value) is int and 0 <= value < 10**MAX_DIGITS) or (
             type(value) is str and bool(value.strip())
         )
         if not fits:
@@ -268,7 +268,7 @@ def read_groups(path: Path) -> GivenGroups:
 
 def is_id(text: str) -> bool:
     """Whether a text is an integer that features and groups may be known by."""
-    return text.isascii() and text.isdigit() and len(text) <= MOST_DIGITS
+    return text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS
 
 
 def ids_by_name(known: Features) -> dict[str, int]:

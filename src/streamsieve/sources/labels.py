@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, prefix, spell
-from ..targets import MANY_CLASSES, NotClassesError, has_fractions, is_text
+from ..targets import MAX_PLAUSIBLE_CLASSES, NotClassesError, has_fractions, is_text
 from .base import DataSource, Source
 
 if TYPE_CHECKING:
@@ -90,7 +90,7 @@ def with_new(known: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[Any]:
 
 def refuse_too_many(n_labels: int, rows: int, origin: str) -> None:
     """Refuse labels of which most occur once: they are numbers, or names of the rows."""
-    if n_labels > max(MANY_CLASSES, rows // 2):
+    if n_labels > max(MAX_PLAUSIBLE_CLASSES, rows // 2):
         raise DataError(
             f"{prefix(origin)}{n_labels:,} different labels in {rows:,} rows are hardly classes;"
             " take another column as the target, for numbers a method that learns numbers, such as"

@@ -19,7 +19,7 @@ from ..machine import cores, is_limited, reading_bytes
 from .base import DataSource, Missing, NoRowsError, Source, by_rows
 from .prefetch import Reader, Room
 
-MOST_AT_ONCE = 4  # files that are read at the same time
+MAX_FILES_AT_ONCE = 4  # files that are read at the same time
 BYTES_AHEAD = 64 << 20  # of rows that wait, where every file is decompressed by one thread
 
 Part = TypeVar("Part", RowBlock, DenseRows)
@@ -90,7 +90,7 @@ class ManySource(Source):
     ) -> Generator[tuple[Source, Part]]:
         """Yield the rows of all files with their file; a few of these are read at once, the next ones ahead."""
         self.bytes_read = done = 0
-        at_once = min(cores(), MOST_AT_ONCE, len(self.parts))
+        at_once = min(cores(), MAX_FILES_AT_ONCE, len(self.parts))
         if is_limited() or (self.encoding is not None and self.encoding.has_groups):
             at_once = 1  # each file has blocks of its own; levels become features in the order of the files
         room = Room(

@@ -15,14 +15,14 @@ from numpy.typing import NDArray
 
 from ..blocks import NamedIds, RowBlock
 from ..errors import DataError
-from ..kernels.arrays import LARGEST_ID
+from ..kernels.arrays import MAX_ID
 from ..kernels.reading.entries import add_up, hash_names
 from ..values import refuse_unusable
 from .arrays import as_labels
 from .base import Missing, Source, SourceFacts, not_finite
 
 BLOCK_ROWS = 1024
-WIDTH = LARGEST_ID + 1
+WIDTH = MAX_ID + 1
 
 
 class NamedRowSource(Source):

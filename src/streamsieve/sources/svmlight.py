@@ -51,7 +51,7 @@ MARK = (  # the first line of a file with the features of a selection
     b"# streamsieve: renumbered, k=%d, selection=%s\n"
 )
 MARKED = re.compile(rb"# streamsieve: renumbered, k=\d+, selection=([0-9a-f]+)\s")
-MOST_MARK = 100  # bytes
+MAX_MARK_LENGTH = 100  # bytes
 
 
 def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> SvmlightSource:
@@ -196,7 +196,7 @@ def mark_in(path: Path, compression: str) -> str | None:
     """The mark of the selection whose features a file has, numbered in their order; None if it has no such line."""
     try:
         with path.open("rb") as raw:
-            found = MARKED.match(open_compressed(raw, compression).read(MOST_MARK))
+            found = MARKED.match(open_compressed(raw, compression).read(MAX_MARK_LENGTH))
     except DAMAGE:  # for whoever reads it
         return None
     return None if found is None else found[1].decode()
@@ -298,7 +298,7 @@ def text_of(block: RowBlock, first_index: int) -> NDArray[np.uint8]:
     ends = np.cumsum([len(label) for label in labels])
     longest = int(np.diff(ends, prepend=0).max())
     out = np.empty(
-        block.n_rows * (longest + 1) + block.n_nonzero * text_kernel.LONGEST_ENTRY, np.uint8
+        block.n_rows * (longest + 1) + block.n_nonzero * text_kernel.MAX_ENTRY_LENGTH, np.uint8
     )
     label_bytes = np.frombuffer(b"".join(labels), np.uint8)
     size = text_kernel.format_rows(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock, canonical_rows
 from ..errors import spell
 from ..kernels.reading import svmlight as text_kernel
-from .base import LARGEST_INDEX
+from .base import MAX_INDEX
 from .formats import kind_of
 
 OVERFLOW = 2.0**128 - 2.0**103  # the least number whose nearest float32 would be infinite
@@ -50,7 +50,7 @@ class Scratch:
         self.indptr = mapped(size // 2 + 2, np.int64)
         self.labels = mapped(size // 2 + 1, np.float64)
         self.values = mapped(size // 4 + 1, np.float32)
-        self.inexact = mapped(2 * (size // text_kernel.SHORTEST_INEXACT + 1), np.int64).reshape(
+        self.inexact = mapped(2 * (size // text_kernel.MIN_INEXACT_LENGTH + 1), np.int64).reshape(
             -1, 2
         )
         self.narrow = mapped(size // 4 + 1, np.int32)
@@ -73,7 +73,7 @@ def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | F
     """A block of the rows in complete lines, or the first fault; and the number of lines before its end."""
     scratch = Scratch.get(text.size)
     report = np.zeros(text_kernel.REPORT_SIZE, np.int64)
-    for indices, largest in ((scratch.narrow, 2**31 - 2), (scratch.wide, LARGEST_INDEX)):
+    for indices, largest in ((scratch.narrow, 2**31 - 2), (scratch.wide, MAX_INDEX)):
         text_kernel.parse_rows(
             text,
             first_index,
@@ -207,7 +207,7 @@ _MESSAGES: dict[int, Callable[[str, str, str], str]] = {
         + spell("zero_based", True)
     ),
     text_kernel.WIDE_INDEX: lambda token, index, value: (
-        f"feature index {index} is too large: the largest is {LARGEST_INDEX:,}; hash or renumber"
+        f"feature index {index} is too large: the largest is {MAX_INDEX:,}; hash or renumber"
         " the features"
     ),
     text_kernel.REPEATED: lambda token, index, value: repeated_message(int(index)),

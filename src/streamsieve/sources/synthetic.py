@@ -35,13 +35,13 @@ from ..kernels.reading.synthetic import (
     generate_scores,
 )
 from ..machine import reading_threads
-from .base import LARGEST_INDEX, Missing, Source, SourceFacts
+from .base import MAX_INDEX, Missing, Source, SourceFacts
 from .columns import BLOCK_VALUES, RangedColumns
 from .finding import SYNTHETIC
 from .prefetch import ordered_map
 
 BLOCK_NONZEROS = 1 << 18
-LARGEST_SEED = 2**63 - 1
+MAX_SEED = 2**63 - 1
 
 Part = TypeVar("Part", RowBlock, DenseRows)
 
@@ -72,7 +72,9 @@ CLICK_INFORMATIVE, CLICK_RANKS = (
 CLICK_BASE = -4.07  # log odds of a click: with what the informative features add, 3 % of the rows
 SUBSTITUTION = "substitution"
 FEATURES, INFORMATIVE = 2000, 100  # the least and the only numbers of the paper
-MOST = 2**31 - 1  # rows, and features: every row and every column is full, and numbered by int32
+MAX_SIZE = (
+    2**31 - 1
+)  # rows, and features: every row and every column is full, and numbered by int32
 
 Task = Literal["regression", "classification"]
 # The paper says 0.1, but its figures come with a tenth of the signal's variance, which is one per
@@ -99,13 +101,13 @@ class GeneratedSource(Source):
             raise UsageError(f"{self.name}: {rows} rows; ask for 1 or more")
         if features < least_features:
             raise UsageError(f"{self.name}: {features} features; it takes {least_features} or more")
-        if max(rows, features) > LARGEST_INDEX:
+        if max(rows, features) > MAX_INDEX:
             raise UsageError(
-                f"{self.name}: {rows} rows of {features} features; {LARGEST_INDEX:,} are the most"
+                f"{self.name}: {rows} rows of {features} features; {MAX_INDEX:,} are the most"
                 " of both"
             )
-        if not 0 <= seed <= LARGEST_SEED:
-            raise UsageError(f"{self.name}: a seed is from 0 to {LARGEST_SEED:,}")
+        if not 0 <= seed <= MAX_SEED:
+            raise UsageError(f"{self.name}: a seed is from 0 to {MAX_SEED:,}")
         self.values_per_row, self.seed = values_per_row, seed
 
     @abstractmethod
@@ -295,17 +297,17 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
                 f"{self.name}: {informative} informative features among {features}; there can be 1"
                 f" to {features}"
             )
-        if max(n_rows, features) > MOST:
+        if max(n_rows, features) > MAX_SIZE:
             raise UsageError(
-                f"{self.name}: {n_rows:,} rows of {features:,} features; ask for {MOST:,} at most"
+                f"{self.name}: {n_rows:,} rows of {features:,} features; ask for {MAX_SIZE:,} at most"
                 " of each"
             )
         if task not in get_args(Task):
             raise UsageError(f"{self.name}: task is {' or '.join(get_args(Task))}, not {task!r}")
         if noise is not None and not 0 <= noise < np.inf:
             raise UsageError(f"{self.name}: noise is a standard deviation, 0 or more, not {noise}")
-        if not 0 <= problem <= LARGEST_SEED:
-            raise UsageError(f"{self.name}: a problem is from 0 to {LARGEST_SEED:,}")
+        if not 0 <= problem <= MAX_SEED:
+            raise UsageError(f"{self.name}: a problem is from 0 to {MAX_SEED:,}")
         self.task: Task = task
         self.noise = float(NOISE[task] if noise is None else noise)
         random = np.random.default_rng([zlib.crc32(SUBSTITUTION.encode()), problem])

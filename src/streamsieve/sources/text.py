@@ -24,7 +24,7 @@ DAMAGE = (
 )  # what decompressors raise on a damaged file
 OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
-LONGEST_LINE = 1 << 30
+MAX_LINE_LENGTH = 1 << 30
 LONG_LINE = 16 << 20
 BYTES_PER_LETTER = 12  # of a line: itself, twice while it grows, and what is made of it
 PIECE = 1 << 16  # bytes of a line looked at together
@@ -121,9 +121,9 @@ def refuse_endless_line(length: int, name: str) -> None:
             f" {size_text(available_memory())} of memory; write the rows as Parquet, or"
             f" {more_memory(length * BYTES_PER_LETTER)}"
         )
-    if length > LONGEST_LINE:
+    if length > MAX_LINE_LENGTH:
         raise DataError(
-            f"{name}: a line is longer than {LONGEST_LINE >> 30} GiB; this is not text with lines"
+            f"{name}: a line is longer than {MAX_LINE_LENGTH >> 30} GiB; this is not text with lines"
         )
 
 

@@ -16,7 +16,7 @@ from .base import ColumnSource, DataSource, Report, Source, by_rows
 from .columns import FRACTION_OF_MEMORY, MatrixColumns, by_columns
 
 DENSE = 0.5  # of the values not 0: what has more is kept dense
-MOST_ROWS = 2**31 - 1
+MAX_ROWS = 2**31 - 1
 WIDE = 1 << 20  # features: of wider rows only the columns that occur are made, if few do
 TRANSPOSE_ONCE = (
     "and this method needs its rows column by column; transpose them once: streamsieve convert {}"
@@ -70,8 +70,8 @@ def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> N
             f"{source.name}: the rows have no labels, and columns are measured against them"
         )
     y = np.concatenate(found)
-    if y.size > MOST_ROWS:
-        raise DataError(f"{source.name}: {y.size:,} rows; columns may have {MOST_ROWS:,} at most")
+    if y.size > MAX_ROWS:
+        raise DataError(f"{source.name}: {y.size:,} rows; columns may have {MAX_ROWS:,} at most")
     return y.astype(str) if y.dtype == object else y
 
 

@@ -32,12 +32,12 @@ from ..kernels.arrays import ArraySpec
 from ..machine import available_memory
 from ..model import Model
 from ..state import check_arrays
-from .base import LARGEST_INDEX
+from .base import MAX_INDEX
 
 RANGES = 1 << 20  # of ids, whatever the width
 ENTRY_BYTES = 12  # in the file of buckets
-MOST_SHIFT = 40
-MOST_ENTRIES = 1 << 40  # of a range
+MAX_SHIFT = 40
+MAX_ENTRIES = 1 << 40  # of a range
 SURVEY, BUCKETS, NOTE = "survey", "buckets", "note"
 OWN = SURVEY, BUCKETS, NOTE
 SUFFIX = ".columns"
@@ -46,7 +46,7 @@ UNREADABLE = DataError, OSError, LookupError, ValueError, MemoryError  # what is
 SURVEY_SCHEMA = {
     "y": ArraySpec(("rows",), finite=False),
     "ranges": ArraySpec(("used",), 0, RANGES, dtype=np.int64),  # that have entries
-    "counts": ArraySpec(("used",), 1, MOST_ENTRIES, dtype=np.int64),
+    "counts": ArraySpec(("used",), 1, MAX_ENTRIES, dtype=np.int64),
 }
 NOTE_SCHEMA = {
     "filled": ArraySpec(("buckets",), 0, dtype=np.int64),
@@ -138,8 +138,8 @@ class WorkFolder:
             header, arrays = _load(path / SURVEY, available_memory() // 4)
             sizes = check_arrays(arrays, SURVEY_SCHEMA, {})
             width, shift = (
-                _count(header, "n_features", LARGEST_INDEX + 1),
-                _count(header, "shift", MOST_SHIFT),
+                _count(header, "n_features", MAX_INDEX + 1),
+                _count(header, "shift", MAX_SHIFT),
             )
             used, counts = arrays["ranges"], np.zeros(RANGES, np.int64)
             if (

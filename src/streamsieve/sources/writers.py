@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 LABEL = "label"  # what a file calls its labels if no other name is given
-LARGEST_EXACT = 2.0**53  # integers beyond are not all floats
+MAX_EXACT = 2.0**53  # integers beyond are not all floats
 BLOCK_NONZEROS = 1 << 20  # of a block in a file, at most
 BYTES_PER_NONZERO = 24  # an id and a value, as Arrow has them and in a block
 
@@ -97,7 +97,7 @@ def label_text(label: Any) -> str:
     if (
         isinstance(label, float | np.floating)
         and float(label).is_integer()
-        and abs(float(label)) < LARGEST_EXACT
+        and abs(float(label)) < MAX_EXACT
     ):
         return str(int(label))
     return str(label)

@@ -35,7 +35,7 @@ from ..targets import is_text, labels_like
 from .feature_matching import Features, Like, open_like_training
 from .row_norms import Lengths, lengths_of, mark_of, model_mark, writing_lengths
 
-LARGEST_INT32 = np.iinfo(np.int32).max
+MAX_INT32 = np.iinfo(np.int32).max
 LOOK_BYTES = 1 << 20  # of rows that show whether they are complete
 
 Predicted = tuple[
@@ -366,9 +366,7 @@ class Reduction:
 
     def __init__(self, selected: NDArray[np.int64], width: int, compact: bool) -> None:
         self.lookup, self.width = table_addresses(selected), width
-        self.ids = (
-            None if compact else selected.astype(np.int64 if width > LARGEST_INT32 else np.int32)
-        )
+        self.ids = None if compact else selected.astype(np.int64 if width > MAX_INT32 else np.int32)
 
     def __call__(self, block: RowBlock) -> RowBlock:
         indptr = np.zeros(block.n_rows + 1, np.int64)

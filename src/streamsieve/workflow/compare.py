@@ -48,7 +48,7 @@ LOST = (
     " rows or features"
 )
 PASSING = OUT_OF_MEMORY, LOST  # failures that another day may not have: they are not kept
-MOST_JOBS = 1024
+MAX_JOBS = 1024
 MAX_SEED = (1 << 32) - 1
 
 
@@ -151,7 +151,7 @@ def compare(
     asked = as_asked(
         methods, params or {}, ks, seeds, None if test is not None else folds, models, task
     )
-    n_jobs = positive("jobs", cores() if jobs is None else jobs, MOST_JOBS)
+    n_jobs = positive("jobs", cores() if jobs is None else jobs, MAX_JOBS)
     sets = open_sets(data, test, options)
     folder = None if output is None else ComparisonFolder(output)
     with (

@@ -27,7 +27,7 @@ from ..sources.writers import (
 )
 from ..training import Progress, Watch, reporter
 
-WIDEST_TABLE = 10_000  # columns of sparse rows
+MAX_TABLE_WIDTH = 10_000  # columns of sparse rows
 
 notes = logging.getLogger("streamsieve")
 
@@ -77,10 +77,10 @@ def read_options(target: str | None, zero_based: bool, read: ReadKeywords) -> Re
 
 def refuse_as_table(source: Source, path: Path, width: int | None) -> None:
     """Refuse sparse rows that are too wide for a table, or whose ids would be taken for others in one."""
-    if width is not None and width > WIDEST_TABLE:
+    if width is not None and width > MAX_TABLE_WIDTH:
         raise UsageError(
             f"{path}: {source.name} has {width:,} features, and a table of more than"
-            f" {WIDEST_TABLE:,} columns, most of them 0, is too wide; write sparse .parquet, .arrow"
+            f" {MAX_TABLE_WIDTH:,} columns, most of them 0, is too wide; write sparse .parquet, .arrow"
             " or .npz, or apply a selection first"
         )
     if source.facts.renumbered is not None and not source.has_names:

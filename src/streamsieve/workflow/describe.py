@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..sources.base import ColumnSource, DataSource, by_rows
 
-MOST_CLASSES = (
+MAX_CLASSES = (
     50  # of numbers: a target with more different ones, or with fractions, is a target of numbers
 )
 
@@ -94,7 +94,7 @@ class LabelCounts:
             isinstance(value, int | float) and not isinstance(value, bool) for value in values
         )
         if not numbers or (
-            len(values) <= MOST_CLASSES and all(float(value).is_integer() for value in values)
+            len(values) <= MAX_CLASSES and all(float(value).is_integer() for value in values)
         ):
             return {"kind": "classes", "values": len(values)}
         counts = np.fromiter(self.counts.values(), np.float64)

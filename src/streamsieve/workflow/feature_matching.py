@@ -21,7 +21,7 @@ from ..sources.wrapped import KeptFeatures, WrappedRows
 from ..sources.writers import LABEL, is_title_of_id, titles_of_ids
 from .row_norms import mark_of
 
-WIDEST_TABLE = 100_000  # columns that are looked for by the ids of features
+MAX_TABLE_WIDTH = 100_000  # columns that are looked for by the ids of features
 ABSENT = -1  # a feature that the training did not have
 
 
@@ -113,7 +113,7 @@ class Features:
             self.wants_all
             and not self.named
             and self.n_features
-            and self.n_features <= WIDEST_TABLE
+            and self.n_features <= MAX_TABLE_WIDTH
         ):
             yield Choice(titles_of_ids(range(self.n_features)), None, True)
         if self.selected is not None and self.selected.size and not self.needs_all:

@@ -27,7 +27,7 @@ from ..selectors.parameters import parameters_of
 
 HEADER_BYTES = 1024
 MARK_DIGITS = 16
-LONGEST_NAME = 240  # bytes: file systems allow 255, and more is added
+MAX_NAME_LENGTH = 240  # bytes: file systems allow 255, and more is added
 
 
 def mark_of(*parts: NDArray[Any] | str) -> str:
@@ -44,7 +44,7 @@ def model_mark(learner: AnyLearner) -> str:
 
 def beside(path: Path) -> Path:
     """Where the lengths of the rows of a file are; what a folder is read for omits hidden files."""
-    name = path.name if len(path.name.encode()) <= LONGEST_NAME else mark_of(path.name)
+    name = path.name if len(path.name.encode()) <= MAX_NAME_LENGTH else mark_of(path.name)
     return path.with_name(f".{name}.lengths")
 
 

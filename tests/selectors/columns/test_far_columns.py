@@ -201,7 +201,7 @@ def test_columns_that_a_shift_or_a_unit_would_help_are_found(column, far):
 
 
 def test_without_large_values_the_first_says_whether_all_are_looked_at():
-    """What begins with an ordinary number has no extreme size if there is none beyond LARGEST."""
+    """What begins with an ordinary number has no extreme size if there is none beyond MAX_SIZE."""
     indptr, values = columns_of_lists(
         [[1.0, HUGE, 3.0], [TINY, TINY / 2], [TINY, 1.0], [2.0**-200, TINY], []]
     )

@@ -18,9 +18,9 @@ from streamsieve.estimators.inputs import score_rows
 from streamsieve.kernels.rows.members import KEPT, NO_SLOT, slot_by_bounds
 from streamsieve.kernels.rows.second_order import freshen_root
 from streamsieve.kernels.rows.storing import (
-    LARGEST,
-    LATE,
-    LONGEST_STEP,
+    FIRST_LATE_UPDATE,
+    MAX_FLOAT32,
+    MAX_STEP,
     bounded,
     limited,
     rounded,
@@ -140,7 +140,7 @@ def fuzz(seed: int, n_cases: int) -> None:
             classes = {} if "numbers" in selector.method.targets else {"classes": np.unique(y)}
             selector.partial_fit(X[:half], y[:half], **classes, sample_weight=weights[:half])
             if hasattr(selector.learner.memory.state, "counts") and random.random() < 0.3:
-                selector.learner.memory.state.counts[2] += LATE
+                selector.learner.memory.state.counts[2] += FIRST_LATE_UPDATE
             selector.partial_fit(X[half:], y[half:], sample_weight=weights[half:])
         check(selector, X)
 
@@ -167,8 +167,8 @@ def test_what_is_stored_never_has_its_sign_bit_set(number: float) -> None:
         stored = np.float32(rounded(storable(number), noise))
         assert stored.view(np.int32) >= 0
         assert np.isfinite(stored)
-    assert abs(bounded(number)) <= LARGEST
-    assert abs(limited(number)) <= LONGEST_STEP
+    assert abs(bounded(number)) <= MAX_FLOAT32
+    assert abs(limited(number)) <= MAX_STEP
 
 
 def test_a_key_that_is_not_a_number_does_not_stop_a_heap() -> None:

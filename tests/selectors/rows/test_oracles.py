@@ -61,10 +61,10 @@ PARAMS = {  # of every method on rows that learns classes and draws nothing
     },
     "arow": {"gamma": POWERS},
 }
-MOST_ROWS = 40
+MAX_ROWS = 40
 ROW_WEIGHTS = st.one_of(
-    st.just([1.0] * MOST_ROWS),
-    st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=MOST_ROWS, max_size=MOST_ROWS),
+    st.just([1.0] * MAX_ROWS),
+    st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=MAX_ROWS, max_size=MAX_ROWS),
 )
 DRAWING = {"ofs-partial", "random-selection"}  # what they draw is tested below
 OTHERS = {  # files of their own
@@ -189,7 +189,7 @@ def test_selector_agrees_with_its_oracle(method: str, data: Any) -> None:
     n_classes = data.draw(st.sampled_from([2, 2, 3, 4]))
     rows = data.draw(
         st.lists(
-            st.tuples(ROW_VALUES, st.integers(0, n_classes - 1)), min_size=1, max_size=MOST_ROWS
+            st.tuples(ROW_VALUES, st.integers(0, n_classes - 1)), min_size=1, max_size=MAX_ROWS
         )
     )
     weights = data.draw(ROW_WEIGHTS)[: len(rows)]
@@ -215,7 +215,7 @@ def test_sofs_agrees_with_its_oracle(data: Any) -> None:
     drawn = st.tuples(ROW_VALUES, lengths, st.integers(0, n_classes - 1))
     rows = [
         ({j: value * length for j, value in x.items()}, code)
-        for x, length, code in data.draw(st.lists(drawn, min_size=1, max_size=MOST_ROWS))
+        for x, length, code in data.draw(st.lists(drawn, min_size=1, max_size=MAX_ROWS))
     ]
     normalize = data.draw(st.sampled_from([False, False, "l2", "auto"]))
     compare("sofs", data, rows, n_classes, normalize, least_distance=1e-5)
@@ -316,7 +316,7 @@ def test_columns_of_all_kinds_are_scaled_and_learned_as_the_oracles_say(
 ) -> None:
     n_classes = data.draw(st.sampled_from([2, 3]))
     rows = mixed_rows(
-        data.draw(st.integers(0, 2**32)), data.draw(st.integers(1, MOST_ROWS)), n_classes
+        data.draw(st.integers(0, 2**32)), data.draw(st.integers(1, MAX_ROWS)), n_classes
     )
     normalize = data.draw(st.sampled_from(["l2", "auto", "auto"]))
     compare(method, data, rows, n_classes, normalize, least_distance=1e-4)

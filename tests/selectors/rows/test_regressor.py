@@ -24,7 +24,7 @@ from tests.oracles import arow_regressor, sofs_regressor
 from tests.oracles.normalization import prepared, prepared_to_predict, unit
 from tests.selectors.rows.test_oracles import (
     BUDGET,
-    MOST_ROWS,
+    MAX_ROWS,
     N_FEATURES,
     POWERS,
     ROW_VALUES,
@@ -57,7 +57,7 @@ def as_learned(
 @settings(max_examples=examples(600), deadline=None)
 @given(data=st.data())
 def test_the_regressor_agrees_with_its_oracle(data: Any) -> None:
-    rows = data.draw(st.lists(st.tuples(ROW_VALUES, NUMBERS), min_size=1, max_size=MOST_ROWS))
+    rows = data.draw(st.lists(st.tuples(ROW_VALUES, NUMBERS), min_size=1, max_size=MAX_ROWS))
     weights = data.draw(ROW_WEIGHTS)[: len(rows)]
     normalize = data.draw(st.sampled_from([False, False, "l2", "auto"]))
     params = {
@@ -84,7 +84,7 @@ def test_the_regressor_agrees_with_its_oracle(data: Any) -> None:
 @settings(max_examples=examples(200), deadline=None)
 @given(data=st.data())
 def test_arow_agrees_with_its_oracle(data: Any) -> None:
-    rows = data.draw(st.lists(st.tuples(ROW_VALUES, NUMBERS), min_size=1, max_size=MOST_ROWS))
+    rows = data.draw(st.lists(st.tuples(ROW_VALUES, NUMBERS), min_size=1, max_size=MAX_ROWS))
     weights = data.draw(ROW_WEIGHTS)[: len(rows)]
     intercept, gamma = data.draw(st.booleans()), data.draw(POWERS)
     constants = intercept_inputs(rows, weights) if intercept else None

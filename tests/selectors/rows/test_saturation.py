@@ -9,9 +9,9 @@ import pytest
 
 import streamsieve as ss
 from streamsieve.kernels.rows.storing import (
-    LARGEST,
-    LATE,
-    LONGEST_STEP,
+    FIRST_LATE_UPDATE,
+    MAX_FLOAT32,
+    MAX_STEP,
     NEAREST,
     bounded,
     limited,
@@ -35,7 +35,7 @@ def late_learner(
     state = learner.memory.state
     state.excess[...] = excess
     precisions_outside(state, criterion)[...] = excess
-    state.counts[2] = LATE
+    state.counts[2] = FIRST_LATE_UPDATE
     return learner
 
 
@@ -80,7 +80,7 @@ def test_growth_is_right_within_one_percent_after_a_billion_rows(
     for _ in range(n_rows // BLOCK):
         learner.partial_fit_block(block)
     state = learner.memory.state
-    taught = int(state.counts[2]) - LATE
+    taught = int(state.counts[2]) - FIRST_LATE_UPDATE
     assert taught > 0.5 * n_rows
     n_vectors, n_steps = (1, 1) if n_classes == 2 else (3, 2)
     expected = taught * n_steps * float(np.float32(1.3)) ** 2
@@ -100,7 +100,7 @@ def test_an_outsider_is_let_in_after_2_to_the_24_rows() -> None:
 
 
 def test_rounding_by_chance_is_right_on_average_for_any_part_of_a_step() -> None:
-    noises = [noise_of(LATE + k) for k in range(20_000)]
+    noises = [noise_of(FIRST_LATE_UPDATE + k) for k in range(20_000)]
     assert min(noises) >= 0
     for base in (1.0, 1.7, 2.0**24, -3.3, 1e-30):
         step = float(np.spacing(np.float32(base)))
@@ -120,7 +120,7 @@ def test_without_chance_late_numbers_are_cut() -> None:
 
 def test_the_chance_of_rounding_is_that_of_other_versions() -> None:
     """Models go on where they were saved: what a row is rounded by must not change."""
-    assert [noise_of(LATE + k) for k in range(3)] == [482869947, 478369555, 169234178]
+    assert [noise_of(FIRST_LATE_UPDATE + k) for k in range(3)] == [482869947, 478369555, 169234178]
 
 
 @pytest.mark.parametrize(
@@ -129,14 +129,14 @@ def test_the_chance_of_rounding_is_that_of_other_versions() -> None:
         (-1.0, 0.0, -1.0, -1.0),
         (-0.0, 0.0, 0.0, 0.0),
         (2.5, 2.5, 2.5, 2.5),
-        (1e50, LARGEST, LARGEST, 1e50),
-        (-1e50, 0.0, -LARGEST, -1e50),
-        (1e70, LARGEST, LARGEST, LONGEST_STEP),
-        (-1e70, 0.0, -LARGEST, -LONGEST_STEP),
-        (np.inf, LARGEST, LARGEST, LONGEST_STEP),
-        (-np.inf, 0.0, -LARGEST, -LONGEST_STEP),
-        (np.nan, LARGEST, LARGEST, LONGEST_STEP),
-        (-np.nan, LARGEST, LARGEST, LONGEST_STEP),
+        (1e50, MAX_FLOAT32, MAX_FLOAT32, 1e50),
+        (-1e50, 0.0, -MAX_FLOAT32, -1e50),
+        (1e70, MAX_FLOAT32, MAX_FLOAT32, MAX_STEP),
+        (-1e70, 0.0, -MAX_FLOAT32, -MAX_STEP),
+        (np.inf, MAX_FLOAT32, MAX_FLOAT32, MAX_STEP),
+        (-np.inf, 0.0, -MAX_FLOAT32, -MAX_STEP),
+        (np.nan, MAX_FLOAT32, MAX_FLOAT32, MAX_STEP),
+        (-np.nan, MAX_FLOAT32, MAX_FLOAT32, MAX_STEP),
     ],
 )
 def test_what_is_stored_is_a_number_in_range(
@@ -148,7 +148,7 @@ def test_what_is_stored_is_a_number_in_range(
 
 
 def test_before_that_the_nearest_number_is_taken() -> None:
-    assert noise_of(0) == noise_of(LATE - 1) == NEAREST
+    assert noise_of(0) == noise_of(FIRST_LATE_UPDATE - 1) == NEAREST
     numbers = np.random.default_rng(0).standard_normal(1000)
     assert [rounded(number, NEAREST) for number in numbers] == numbers.astype(np.float32).tolist()
 

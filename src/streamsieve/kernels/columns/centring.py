@@ -12,12 +12,12 @@ import math
 from ..jit import kernel
 from ..types import F64, I64, Bool
 
-LARGEST, SMALLEST = (
+MAX_SIZE, MIN_SIZE = (
     2.0**200,
     2.0**-200,
 )  # sizes between which products of two sums of squares are ordinary numbers
 DIGITS = 24  # of a float32, in bits
-FEW_STEPS = (
+MAX_COARSE_STEPS = (
     64  # of 32-bit numbers: a column that spans no more of them has probably lost what it was
 )
 EXACT = 2.0**DIGITS  # up to here 32-bit numbers hold every integer
@@ -34,12 +34,12 @@ def find_far(
     constant, and only then. Any other varies by more than its size divided by the number of rows.
     Units are powers of two, and so are exact, too.
 
-    Given    any_large: whether there may be values beyond LARGEST; if not, the first value of most columns is enough.
+    Given    any_large: whether there may be values beyond MAX_SIZE; if not, the first value of most columns is enough.
     """
     for column in range(start, stop):
         begin, end = indptr[column], indptr[column + 1]
         far[column] = False
-        if any_large or (begin < end and not abs(values[begin]) >= SMALLEST):
+        if any_large or (begin < end and not abs(values[begin]) >= MIN_SIZE):
             far[column] = is_extreme(largest_size(values, begin, end))
         if end - begin == n_rows:
             far[column] |= are_close(values, begin, end, first_present(values, begin, end))
@@ -76,7 +76,7 @@ def largest_size(values: F64, begin: int, end: int) -> float:
 @kernel
 def is_extreme(size: float) -> bool:
     """Whether squares of such numbers may overflow, or vanish."""
-    return size > LARGEST or 0.0 < size < SMALLEST
+    return size > MAX_SIZE or 0.0 < size < MIN_SIZE
 
 
 @kernel
@@ -100,7 +100,7 @@ def find_coarse(
             if values[i] == values[i]:
                 low, high = min(low, values[i]), max(high, values[i])
         step = math.ldexp(1.0, math.frexp(max(abs(low), abs(high)))[1] - DIGITS)
-        if high - low > FEW_STEPS * step or (low == high and abs(first) < EXACT):
+        if high - low > MAX_COARSE_STEPS * step or (low == high and abs(first) < EXACT):
             continue
         are_multiples = True
         for i in range(begin, end):

@@ -11,7 +11,7 @@ from ..jit import kernel
 from ..types import F64, I32, I64, Bool
 
 MISSING = -1  # the code of a missing value
-FEW_LEVELS = 64  # that are found one by one; of more, all values are sorted
+MAX_LISTED_LEVELS = 64  # that are found one by one; of more, all values are sorted
 NO_COPY = -1
 GOLDEN = 0.6180339887498949  # multiples of it are spread evenly between integers
 
@@ -25,13 +25,13 @@ def code_columns(
     A missing value has code MISSING. ``n_levels`` gets the number of different values of each
     column that is wanted, 0 among them whether it occurs or not.
     """
-    few = np.empty(FEW_LEVELS)
+    few = np.empty(MAX_LISTED_LEVELS)
     for column in range(start, stop):
         if not wanted[column]:
             continue
         begin, end = indptr[column], indptr[column + 1]
         levels, known = few, find_levels(values, begin, end, few)
-        if known > FEW_LEVELS:
+        if known > MAX_LISTED_LEVELS:
             levels, known = np.sort(values[begin:end]), 0  # NaN last
             for i in range(levels.size):
                 if levels[i] == levels[i] and (known == 0 or levels[i] != levels[known - 1]):

@@ -15,7 +15,7 @@ from ..types import F64, I32, I64, unsigned
 from .pool import holds, unexplained
 from .slots import USED, Slots, measure_column, products, written_out
 
-SLIGHT = 1e-10  # of a column's own product
+MIN_PIVOT = 1e-10  # of a column's own product
 
 
 @summing
@@ -102,7 +102,7 @@ def descend_coordinates(
 def solve_equations(gram: F64, live: I64, right: F64) -> F64:
     """The solution of the equations of some columns, by a Cholesky factor.
 
-    A column that follows from those before it counts as if ``SLIGHT`` of it did not.
+    A column that follows from those before it counts as if ``MIN_PIVOT`` of it did not.
     """
     k = live.size
     factor, found = np.zeros((k, k)), right.copy()
@@ -115,7 +115,7 @@ def solve_equations(gram: F64, live: I64, right: F64) -> F64:
             if j < i:
                 above[j] = total / left[j]
             else:
-                above[i] = np.sqrt(max(total, SLIGHT * gram[live[i], live[i]], 1e-300))
+                above[i] = np.sqrt(max(total, MIN_PIVOT * gram[live[i], live[i]], 1e-300))
     for i in range(k):
         for m in range(i):
             found[i] -= factor[i, m] * found[m]

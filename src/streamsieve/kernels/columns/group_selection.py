@@ -15,7 +15,7 @@ from .slots import move_to_end
 KEPT, SEEN, IRRELEVANT, REDUNDANT, CLOSED = range(5)  # entries of ``counts``
 FLAT = 1e-12  # of a scatter: what is left within classes that a column separates
 SAME = 1.0 - 1e-10  # |correlation| from which on two columns are the same
-CONVERGED, MOST_SWEEPS = 1e-10, 10_000  # the largest change of a weight in a sweep
+CONVERGED, MAX_SWEEPS = 1e-10, 10_000  # the largest change of a weight in a sweep
 
 
 class GroupState(NamedTuple):
@@ -265,7 +265,7 @@ def regress(state: GroupState, r: int, penalty: float) -> None:
                     state.correlations[order[at], order[other]] * state.weights[order[other], r]
                 )
         left[at] -= state.weights[order[at], r]
-    for _ in range(MOST_SWEEPS):
+    for _ in range(MAX_SWEEPS):
         largest = 0.0
         for at in range(kept):
             slot = order[at]

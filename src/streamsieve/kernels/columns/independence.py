@@ -22,7 +22,7 @@ NORMAL, DETERMINED, UNTAKEN = (
     -2,
 )  # instead of degrees of freedom: Fisher's |W|; why a test was not taken
 FLAT = 1e-12  # of a variance: what is left of one that others determine
-SMALLEST = 1e-300
+TINY = 1e-300
 STRONGEST = 1.7976931348623157e308  # an association without doubt
 
 
@@ -246,7 +246,7 @@ def log_tail(value: float, freedom: int) -> float:
             total += term
         return float(np.log1p(-min(np.exp(scale + np.log(total)), 1.0 - 1e-16)))
     b = x + 1.0 - a
-    c, d = 1.0 / SMALLEST, 1.0 / b
+    c, d = 1.0 / TINY, 1.0 / b
     fraction = d
     step = 0.0
     n = 0.0
@@ -255,9 +255,9 @@ def log_tail(value: float, freedom: int) -> float:
         factor = -n * (n - a)
         b += 2.0
         d = factor * d + b
-        d = 1.0 / (d if abs(d) > SMALLEST else SMALLEST)
+        d = 1.0 / (d if abs(d) > TINY else TINY)
         c = b + factor / c
-        c = c if abs(c) > SMALLEST else SMALLEST
+        c = c if abs(c) > TINY else TINY
         step = c * d
         fraction *= step
     return float(scale + np.log(fraction))

@@ -17,7 +17,7 @@ from .slots import move_to_end
 KEPT, IRRELEVANT, REDUNDANT, REPLACED = range(4)  # entries of ``counts``
 TARGET = 0  # its slot, and its position in the order
 NO_SLOT = -1
-MOST_CELLS = 1 << 22  # of a table of counts: a test that needs more finds dependence
+MAX_CELLS = 1 << 22  # of a table of counts: a test that needs more finds dependence
 
 
 class IndependenceState(NamedTuple):
@@ -69,7 +69,7 @@ def relate_by_counts(
     """Which discrete columns from ``start`` to ``stop`` are related to the classes; of others ``related`` stays."""
     classes, n_classes = state.codes[TARGET], state.n_levels[TARGET]
     dense, nobody = np.zeros(tests.n_rows, np.int32), np.empty(0, np.int64)
-    table = np.empty(min(most_levels(n_levels, start, stop) * n_classes, MOST_CELLS))
+    table = np.empty(min(most_levels(n_levels, start, stop) * n_classes, MAX_CELLS))
     for column in range(start, stop):
         if n_levels[column] > 0:
             spread_codes(indptr, indices, codes, column, dense)

@@ -21,8 +21,8 @@ NOISE, SPREAD, CHANCE = (
     1,
     2,
 )  # entries of ``prior``: variance of errors and of weights that are not 0; how many are
-SMALLEST = 1e-10  # of the variances, against that of the target
-MOST_LIKELY = 0.9
+MIN_VARIANCE = 1e-10  # of the variances, against that of the target
+MAX_PROBABILITY = 0.9
 
 
 class Looks(NamedTuple):
@@ -155,7 +155,7 @@ def fit_pool(
     """
     k = weights.size
     left = unexplained(gram, responses, weights)
-    floor = SMALLEST * square
+    floor = MIN_VARIANCE * square
     for _ in range(sweeps):
         noise, spread = prior[NOISE], prior[SPREAD]
         ridge = 1.0 + noise / (n_rows * spread)
@@ -182,4 +182,4 @@ def fit_pool(
             error -= weights[j] * (responses[j] + left[j])
         prior[NOISE] = max(error, 0.0) + excess + floor
         prior[SPREAD] = squares / max(likely, 1e-300) + floor
-        prior[CHANCE] = min(MOST_LIKELY, max(1.0, min(float(most), likely)) / k)
+        prior[CHANCE] = min(MAX_PROBABILITY, max(1.0, min(float(most), likely)) / k)

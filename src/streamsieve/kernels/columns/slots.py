@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..arrays import LARGEST_VALUE, NO_ID, array
+from ..arrays import MAX_VALUE, NO_ID, array
 from ..jit import inlined_summing, kernel, summing
 from ..types import F64, I32, I64, unsigned
 
@@ -21,8 +21,8 @@ CHUNK = 512  # rows whose values stay in the cache
 TOGETHER = 4  # columns that are multiplied at once
 DENSE = 0.5  # of the rows: from this fraction on a column is held in full
 FLAT = 1e-290  # a standard deviation whose inverse is hardly a number any more: what varies less does not vary
-SMALLEST, LARGEST = 1e-200, 1e200  # variances between which squares are exact enough
-FARTHEST = 1e20  # standard deviations from 0 that the mean of a column may be: float64 holds 1e16
+MIN_VARIANCE, MAX_VARIANCE = 1e-200, 1e200  # variances between which squares are exact enough
+MAX_SHIFT = 1e20  # standard deviations from 0 that the mean of a column may be: float64 holds 1e16
 ALIKE = 1.0 - 1e-6  # the correlation from which on two columns are the same
 
 
@@ -34,13 +34,13 @@ class Slots(NamedTuple):
     lengths: I64 = array(
         "slots", low=0
     )  # how many; as many as rows: all of them, and row numbers are not looked at
-    shifts: F64 = array("slots", low=-FARTHEST, below=FARTHEST)
+    shifts: F64 = array("slots", low=-MAX_SHIFT, below=MAX_SHIFT)
     centres: F64 = array(
-        "slots", low=-LARGEST_VALUE, below=np.inf, finite=False
+        "slots", low=-MAX_VALUE, below=np.inf, finite=False
     )  # the mean of the column as it came
     scales: F64 = array("slots", low=0, below=np.inf, finite=False)  # its standard deviation
     rows: I32 = array("room", low=0)
-    values: F64 = array("room", low=-FARTHEST, below=FARTHEST)
+    values: F64 = array("room", low=-MAX_SHIFT, below=MAX_SHIFT)
     ends: I64 = array(2, low=0)
 
 
@@ -52,7 +52,7 @@ def measure_column(n_rows: int, values: F64, begin: int, end: int) -> tuple[floa
     )  # so that only equal values are constant
     mean, spread = moments(n_rows, values, begin, end, first, 1.0)
     if (
-        spread < SMALLEST or not spread < LARGEST
+        spread < MIN_VARIANCE or not spread < MAX_VARIANCE
     ):  # squares may have lost digits: once more in another unit
         unit = 0.0
         for i in range(begin, end):

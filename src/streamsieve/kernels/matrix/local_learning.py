@@ -14,7 +14,7 @@ from .pairs import LANE
 STEP = 3  # rows whose margins are added up together: with more of them LLVM no longer vectorises the loop
 CACHED = 32  # features whose margins stay in the cache
 FINE = 1e-4  # of a step: how closely the minimum along a line is found
-SHORTEST_STEP, LONGEST_STEP = 1e-12, 1e12
+MIN_STEP, MAX_STEP = 1e-12, 1e12
 
 
 @kernel
@@ -183,7 +183,7 @@ def search_line(
     """
     start, slope = value_and_slope(0.0, a, b, c, n_rows, penalty, along, length)
     low, high = 0.0, guess
-    while slope < 0.0 and high < LONGEST_STEP:
+    while slope < 0.0 and high < MAX_STEP:
         if value_and_slope(high, a, b, c, n_rows, penalty, along, length)[1] >= 0.0:
             break
         low, high = high, 2.0 * high
@@ -193,7 +193,7 @@ def search_line(
             low = middle
         else:
             high = middle
-    while high > SHORTEST_STEP:
+    while high > MIN_STEP:
         value, _ = value_and_slope(high, a, b, c, n_rows, penalty, along, length)
         if value < start:
             return high, value

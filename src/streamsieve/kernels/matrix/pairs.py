@@ -15,10 +15,8 @@ from ..types import F32, F64, I64, Floats, Ints, unsigned
 LANE = 32  # rows in step
 TILE = 8  # features whose distances are added up in registers
 PARTIAL = 64  # features whose distances are added up in float32
-LARGEST = 1e300  # in size: differences of such values are still numbers
-LARGEST_UNSCALED = (
-    1e30  # of a feature that is not scaled: sums of such differences fit in a float32
-)
+MAX_SIZE = 1e300  # in size: differences of such values are still numbers
+MAX_UNSCALED = 1e30  # of a feature that is not scaled: sums of such differences fit in a float32
 FLAT = 1e-300  # a difference that has no inverse: what varies less does not vary
 MIN_MAX, STANDARD, NONE = (
     0,
@@ -70,7 +68,7 @@ def measure_block(
         low, high, total = np.inf, -np.inf, 0.0
         for row in range(n_rows):
             x = block[k, row]
-            if not abs(x) <= LARGEST:
+            if not abs(x) <= MAX_SIZE:
                 return k, present
             low, high = min(low, x), max(high, x)
             present += x != 0.0
@@ -82,7 +80,7 @@ def measure_block(
             continue
         if kind == NONE:
             factor[k] = 1.0
-            if span > LARGEST_UNSCALED:
+            if span > MAX_UNSCALED:
                 return k, present
         elif kind == MIN_MAX:
             factor[k] = 1.0 / span

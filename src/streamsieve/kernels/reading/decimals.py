@@ -11,13 +11,13 @@ from .words import SPAN, ZEROS, address_of, byte_at, count_digits, eight_digits,
 ZERO, NINE, PLUS, MINUS, DOT = ord("0"), ord("9"), ord("+"), ord("-"), ord(".")
 LOWER_E, UPPER_E = ord("e"), ord("E")
 
-MOST_DIGITS = 18  # what an int64 holds for certain
+MAX_DIGITS = 18  # what an int64 holds for certain
 EXACT_INTEGER = 2**53
 EXACT_POWER = 22  # the largest power of ten that float64 holds exactly
-LARGEST_POWER = 80
-POWERS: F64 = np.float64(10.0) ** np.arange(LARGEST_POWER + 1)
+MAX_POWER = 80
+POWERS: F64 = np.float64(10.0) ** np.arange(MAX_POWER + 1)
 DOUBT = 2.0**-50  # twice the largest relative error of a scaled value: four roundings of 2**-53
-LONGEST_FLOAT32 = 16
+MAX_FLOAT32_LENGTH = 16
 QUICK_SPAN = 64  # bytes that must be there from the start of a number on to read it the quick way
 INTEGER_POWERS: I64 = 10 ** np.arange(2 * SPAN)
 
@@ -74,7 +74,7 @@ def quick_number(address: int) -> tuple[int, float]:
 def scan_decimal(text: U8, start: int) -> tuple[int, int, int, bool, bool]:
     """Read ``[+-]digits[.digits][e[+-]digits]`` at ``start``; a byte that is not part of a number must follow.
 
-    Back: the position after it (``start`` where there is no number), its leading ``MOST_DIGITS``
+    Back: the position after it (``start`` where there is no number), its leading ``MAX_DIGITS``
     digits as an integer, the power of ten that scales it, whether it is negative, whether digits
     were dropped.
     """
@@ -92,7 +92,7 @@ def scan_decimal(text: U8, start: int) -> tuple[int, int, int, bool, bool]:
         digits -= power
     if digits == 0:
         return start, 0, 0, False, False
-    dropped = digits > MOST_DIGITS
+    dropped = digits > MAX_DIGITS
     if dropped:
         mantissa, power = leading_digits(text, start, at)
     if text[at] == LOWER_E or text[at] == UPPER_E:
@@ -106,7 +106,7 @@ def scan_decimal(text: U8, start: int) -> tuple[int, int, int, bool, bool]:
 
 @kernel
 def leading_digits(text: U8, start: int, end: int) -> tuple[int, int]:
-    """The first ``MOST_DIGITS`` significant digits of a long number and the power of ten that scales them."""
+    """The first ``MAX_DIGITS`` significant digits of a long number and the power of ten that scales them."""
     mantissa = power = digits = 0
     after_dot = False
     for at in range(start, end):
@@ -114,7 +114,7 @@ def leading_digits(text: U8, start: int, end: int) -> tuple[int, int]:
         if text[at] == DOT:
             after_dot = True
         elif digit >= 0:
-            if digits < MOST_DIGITS:
+            if digits < MAX_DIGITS:
                 mantissa = mantissa * 10 + digit
                 digits += mantissa > 0
                 power -= after_dot
@@ -143,8 +143,8 @@ def scan_exponent(text: U8, start: int) -> tuple[int, int]:
 def scaled(mantissa: int, power: int) -> float:
     """``mantissa * 10**power``, correctly rounded where both factors are exact in float64."""
     if power < 0:
-        return float(mantissa / POWERS[min(-power, LARGEST_POWER)])
-    return float(mantissa * POWERS[min(power, LARGEST_POWER)])
+        return float(mantissa / POWERS[min(-power, MAX_POWER)])
+    return float(mantissa * POWERS[min(power, MAX_POWER)])
 
 
 @kernel
@@ -177,7 +177,7 @@ def write_float32(value: float, out: U8, at: int) -> int:
     """Write the shortest decimal that reads back as the same float32; the position after it.
 
     Plain notation from 1e-4 to 1e9, otherwise an integer and an exponent. At most
-    ``LONGEST_FLOAT32`` bytes.
+    ``MAX_FLOAT32_LENGTH`` bytes.
     """
     if value < 0:
         out[at] = MINUS

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..arrays import LARGEST_ID
+from ..arrays import MAX_ID
 from ..jit import kernel
 from ..types import F32, F64, I64, U8, U32, Floats, Ints
 
@@ -105,7 +105,7 @@ def hash_names(text: U8, offsets: I64, ids: I64) -> None:
         for at in range(offsets[name], offsets[name + 1]):
             bits = (bits ^ np.uint64(text[at])) * PRIME
         feature = np.int64(bits >> ONE)
-        ids[name] = feature if feature < LARGEST_ID else LARGEST_ID
+        ids[name] = feature if feature < MAX_ID else MAX_ID
 
 
 @kernel

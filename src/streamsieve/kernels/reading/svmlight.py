@@ -10,9 +10,9 @@ from .decimals import (
     DOT,
     EXACT_INTEGER,
     INTEGER_POWERS,
-    LONGEST_FLOAT32,
+    MAX_DIGITS,
+    MAX_FLOAT32_LENGTH,
     MINUS,
-    MOST_DIGITS,
     POWERS,
     QUICK_SPAN,
     ZERO,
@@ -35,8 +35,8 @@ QID = np.frombuffer(b"qid:", np.uint8)
 FAULT, WHERE, LINES, ROWS, NONZEROS, WIDTH, INEXACT, CANONICAL = range(8)
 REPORT_SIZE = 8
 
-SHORTEST_INEXACT = 5  # bytes of a number that is not exact, with the blank before it: 1e99
-LONGEST_ENTRY = 2 + 19 + LONGEST_FLOAT32  # blank, index, colon, value
+MIN_INEXACT_LENGTH = 5  # bytes of a number that is not exact, with the blank before it: 1e99
+MAX_ENTRY_LENGTH = 2 + 19 + MAX_FLOAT32_LENGTH  # blank, index, colon, value
 
 # What FAULT can be; WHERE is then the first byte of the offending token.
 OK, BAD_LABEL, BAD_INDEX, NO_COLON, BAD_VALUE, TOO_LARGE, ZERO_INDEX, WIDE_INDEX, REPEATED = range(
@@ -177,7 +177,7 @@ def parse_rows(
                 index -= first_index
                 if text[at] != COLON:
                     return stop(report, NO_COLON, start, line)
-                if at - start > MOST_DIGITS or index > largest_index:
+                if at - start > MAX_DIGITS or index > largest_index:
                     return stop(report, WIDE_INDEX, start, line)
                 if index < 0:
                     return stop(report, ZERO_INDEX, start, line)
@@ -245,7 +245,7 @@ def format_rows(
     """Write rows as svmlight text; the number of bytes written.
 
     Given    codes: which label a row has; label_text, label_ends: the labels' text end to end, and where each
-             ends; out: room for every label, 1 byte per row and ``LONGEST_ENTRY`` per non-zero.
+             ends; out: room for every label, 1 byte per row and ``MAX_ENTRY_LENGTH`` per non-zero.
     """
     at = 0
     for row in range(codes.size):

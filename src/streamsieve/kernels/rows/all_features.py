@@ -17,7 +17,7 @@ from .first_order import ON_LOSS, set_steps
 from .members import COUNTS, MISTAKES, UPDATES
 from .storing import bounded, limited
 
-LARGEST_SUM = 1e200  # of precisions, x^2 / gamma each
+MAX_SUM = 1e200  # of precisions, x^2 / gamma each
 
 
 class GradientState(NamedTuple):
@@ -30,8 +30,8 @@ class GradientState(NamedTuple):
 
 class ArowState(NamedTuple):
     # 1/S - 1, mu
-    cells: F64 = array("features", "cell_width", low=-LARGEST_SUM, below=LARGEST_SUM, finite=False)
-    bias: F64 = array("vectors", 2, low=-LARGEST_SUM, below=LARGEST_SUM, finite=False)
+    cells: F64 = array("features", "cell_width", low=-MAX_SUM, below=MAX_SUM, finite=False)
+    bias: F64 = array("vectors", 2, low=-MAX_SUM, below=MAX_SUM, finite=False)
     counts: I64 = COUNTS  # unused, mistakes, updates
 
 

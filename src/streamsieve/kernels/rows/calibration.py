@@ -14,13 +14,13 @@ ROWS, WEIGHT, SQUARE, SLOPE, OFFSET, CURVATURE, MIXED, FLATNESS = range(8)
 ENTRIES = 8
 
 PRIOR = 0.1  # rows of evidence for no change, in every step
-LONGEST_STEP = 1.0  # of the log odds of a score of usual size
+MAX_STEP = 1.0  # of the log odds of a score of usual size
 # The slope stays within these bounds, over the usual size of scores: a larger score never means a
 # smaller probability, and scores that become a thousand times larger, as those of first rows may,
 # are not taken for certainties.
-SMALLEST_SLOPE, LARGEST_SLOPE = 0.01, 20.0
+MIN_SLOPE, MAX_SLOPE = 0.01, 20.0
 # Squares of scores beyond these are left aside: products of them would not be numbers.
-SMALLEST_SQUARE, LARGEST_SQUARE = 1e-200, 1e200
+MIN_SQUARE, MAX_SQUARE = 1e-200, 1e200
 
 
 @kernel
@@ -58,14 +58,14 @@ def calibrate_two(scores: F64, codes: I64, weights: F64, calibration: F64) -> No
     curvature, mixed, flatness = calibration[CURVATURE], calibration[MIXED], calibration[FLATNESS]
     for row in range(codes.size):
         score = scores[row, 0]
-        if not score * score < LARGEST_SQUARE:
+        if not score * score < MAX_SQUARE:
             continue
         rows += 1.0
         total += weights[row]
         left = (total - weights[row]) / total
         weight = weights[row] * rows / total
         square += newness(weights[row], total) * (score * score - square)
-        if square < SMALLEST_SQUARE:
+        if square < MIN_SQUARE:
             continue
         slope = begun(slope, square)
         sign = 1.0 if codes[row] == 1 else -1.0
@@ -84,9 +84,9 @@ def calibrate_two(scores: F64, codes: I64, weights: F64, calibration: F64) -> No
             pull * (by_slope - mixed * score),
         )
         length = max(slope_step * slope_step * square, offset_step * offset_step)
-        if length > LONGEST_STEP * LONGEST_STEP:
-            slope_step *= LONGEST_STEP / np.sqrt(length)
-            offset_step *= LONGEST_STEP / np.sqrt(length)
+        if length > MAX_STEP * MAX_STEP:
+            slope_step *= MAX_STEP / np.sqrt(length)
+            offset_step *= MAX_STEP / np.sqrt(length)
         slope = bounded(slope + slope_step, square)
         offset += offset_step
     calibration[ROWS], calibration[WEIGHT], calibration[SQUARE] = rows, total, square
@@ -104,7 +104,7 @@ def calibrate_many(scores: F64, codes: I64, weights: F64, calibration: F64) -> N
         for c in range(n_classes):
             centred[c] = scores[row, c] - mean
             row_square += centred[c] * centred[c] / n_classes
-        if not row_square < LARGEST_SQUARE:
+        if not row_square < MAX_SQUARE:
             continue
         calibration[ROWS] += 1.0
         calibration[WEIGHT] += weights[row]
@@ -112,7 +112,7 @@ def calibrate_many(scores: F64, codes: I64, weights: F64, calibration: F64) -> N
         weight = weights[row] * calibration[ROWS] / total
         calibration[SQUARE] += newness(weights[row], total) * (row_square - calibration[SQUARE])
         square = calibration[SQUARE]
-        if square < SMALLEST_SQUARE:
+        if square < MIN_SQUARE:
             continue
         slope, best = begun(calibration[SLOPE], square), centred.max()
         chances = first = second = 0.0
@@ -128,7 +128,7 @@ def calibrate_many(scores: F64, codes: I64, weights: F64, calibration: F64) -> N
         )
         pull = weight * ((1.0 - 1.0 / (calibration[ROWS] + 2.0)) * centred[codes[row]] - expected)
         step = pull / (calibration[CURVATURE] + PRIOR * square)
-        longest = LONGEST_STEP / np.sqrt(square)
+        longest = MAX_STEP / np.sqrt(square)
         calibration[SLOPE] = bounded(slope + min(longest, max(-longest, step)), square)
 
 
@@ -147,8 +147,8 @@ def begun(slope: float, square: float) -> float:
 @kernel
 def bounded(slope: float, square: float) -> float:
     """A slope within its bounds for scores of this mean square; a step may have led to 0 or beyond."""
-    if slope < 0.0 or slope * slope * square < SMALLEST_SLOPE * SMALLEST_SLOPE:
-        return float(SMALLEST_SLOPE / np.sqrt(square))
-    if slope * slope * square > LARGEST_SLOPE * LARGEST_SLOPE:
-        return float(LARGEST_SLOPE / np.sqrt(square))
+    if slope < 0.0 or slope * slope * square < MIN_SLOPE * MIN_SLOPE:
+        return float(MIN_SLOPE / np.sqrt(square))
+    if slope * slope * square > MAX_SLOPE * MAX_SLOPE:
+        return float(MAX_SLOPE / np.sqrt(square))
     return slope

@@ -16,7 +16,7 @@ from .storing import bounded, cell_of, give_back, rounded, storable
 
 BOUND = 0  # column of ``cells``; the classes come after it
 ROUNDING = 1.0 + 2.0**-22  # more than what rounding to float32 takes away
-SMALLEST = 1e-37  # of the bounds: squares below it would be 0 in float32
+MIN_BOUND = 1e-37  # of the bounds: squares below it would be 0 in float32
 
 
 # ---- cells
@@ -307,7 +307,7 @@ def sum_of_key(key: float, n_classes: int, scale: float, shadows: bool) -> float
 def rounded_up(total: float, less: float) -> float:
     """``total - less`` as a cell can hold it: no less than that, and its sign bit never set."""
     bound = total * ROUNDING - less
-    return bound if bound > SMALLEST else SMALLEST
+    return bound if bound > MIN_BOUND else MIN_BOUND
 
 
 @inlined

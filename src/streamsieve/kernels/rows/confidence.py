@@ -26,8 +26,8 @@ from .members import (
 )
 from .storing import BITS_OF_INFINITY, bounded, limited, noise_of, rounded, storable
 
-SMALLEST_SCALE = 1e-12
-SCALE = array(1, low=SMALLEST_SCALE, below=2.0, start=1)
+MIN_SCALE = 1e-12
+SCALE = array(1, low=MIN_SCALE, below=2.0, start=1)
 
 
 class ConfidenceState(NamedTuple):
@@ -86,7 +86,7 @@ def confidence_update(
         sign = 1.0 if rows.codes[row] == 1 else -1.0
         factor, constant = rows.factors[row], rows.constants[row]
         scale *= decay
-        if scale < SMALLEST_SCALE:
+        if scale < MIN_SCALE:
             rescale(state, scale)
             bias_excess *= scale
             scale = 1.0

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     Weights: TypeAlias = "FirstOrderState | PartialState"
 
 ON_MISTAKE, ON_MARGIN, ON_LOSS = 0, 1, 2  # y s <= 0; y s <= 1; y s < 1
-SMALLEST_SCALE = (
+MIN_SCALE = (
     1e-30  # so that squares of weights over it are numbers, whatever the step and the values
 )
 SUM_ANEW_EVERY = 256  # updates
@@ -56,7 +56,7 @@ class FirstOrderState(NamedTuple):
     heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
     weight: F64 = array("budget", "vectors")
     bias: F64 = array("vectors", 1)  # the intercept, of the same scale
-    scale: F64 = array(1, low=SMALLEST_SCALE**2, below=2.0, start=1)
+    scale: F64 = array(1, low=MIN_SCALE**2, below=2.0, start=1)
     squares: F64 = array(1, finite=False)  # the sum of squares of ``weight`` and ``bias``
     counts: I64 = COUNTS  # kept features, mistakes, updates
 
@@ -155,7 +155,7 @@ def first_order_update(
                 radius,
                 reach,
             )
-        if state.scale[0] < SMALLEST_SCALE:
+        if state.scale[0] < MIN_SCALE:
             rescale(state)
 
 

@@ -14,13 +14,13 @@ from ..arrays import array
 from ..jit import kernel
 from ..types import F64, I32, I64, Bool
 from .batch import Rows, is_mistake, longest_row
-from .first_order import SMALLEST_SCALE, rescale, set_steps, step
+from .first_order import MIN_SCALE, rescale, set_steps, step
 from .members import COUNTS, KEPT, MEMBER, MEMBER_ID, MISTAKES, SLOT_NUMBERS, UPDATES
 from .scaling import NORMS, ROWS
 from .storing import bounded
 
 EXPLORED, ASKED, TURN, PENDING = 0, 1, 2, 3  # entries of ``question``
-LARGEST_VALUE = 1e39  # above all of float32
+MAX_VALUE = 1e39  # above all of float32
 NOT_SCALED, CENTRED, SPREAD = (
     0,
     1,
@@ -39,7 +39,7 @@ class PartialState(NamedTuple):
     heap_position: I32 = SLOT_NUMBERS
     weight: F64 = array("budget", "vectors")
     bias: F64 = array("vectors", 1)
-    scale: F64 = array(1, low=SMALLEST_SCALE**2, below=2.0, start=1)
+    scale: F64 = array(1, low=MIN_SCALE**2, below=2.0, start=1)
     squares: F64 = array(1, finite=False)
     counts: I64 = COUNTS
     shift: I64 = array(
@@ -47,11 +47,9 @@ class PartialState(NamedTuple):
     )  # which feature is there in the shuffled order, less the position
     turn: I64 = array("features", low=0)  # when it was last asked for
     seen: F64 = array("features", low=0)  # how often
-    mean: F64 = array("features", low=-LARGEST_VALUE, below=LARGEST_VALUE)
+    mean: F64 = array("features", low=-MAX_VALUE, below=MAX_VALUE)
     deviation: F64 = array("features", low=0)  # sum of squared deviations from the mean
-    value: F64 = array(
-        "features", low=-LARGEST_VALUE, below=LARGEST_VALUE
-    )  # scratch of the row at hand
+    value: F64 = array("features", low=-MAX_VALUE, below=MAX_VALUE)  # scratch of the row at hand
     asked: I64 = array("budget", low=0)  # the features asked for, ascending
     # whether they were drawn, how many there are, number of the row, whether it is still to come
     question: I64 = array(4, low=0)
@@ -172,7 +170,7 @@ def partial_update(
             radius,
             reach,
         )
-        if state.scale[0] < SMALLEST_SCALE:
+        if state.scale[0] < MIN_SCALE:
             rescale(state)
 
 

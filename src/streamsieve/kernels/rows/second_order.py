@@ -33,7 +33,7 @@ from .class_steps import (
     spread_of,
     sum_of_key,
 )
-from .confidence import SCALE, SMALLEST_SCALE
+from .confidence import MIN_SCALE, SCALE
 from .curve import Curve, count_mistakes
 from .members import (
     COUNTS,
@@ -145,7 +145,7 @@ def second_order_update(
     for row in range(rows.codes.size):
         factor, gamma = rows.factors[row], gammas[row]
         scale *= decay
-        if scale < SMALLEST_SCALE:
+        if scale < MIN_SCALE:
             rescale(state, scale, shadows)
             scale = 1.0
         scores[:] = 0.0

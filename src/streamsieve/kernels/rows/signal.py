@@ -11,7 +11,7 @@ from ..jit import kernel
 from ..table import probe, remove
 from ..types import F32, F64, I32, I64, unsigned
 from .batch import Rows, longest_row
-from .confidence import SCALE, SMALLEST_SCALE
+from .confidence import MIN_SCALE, SCALE
 from .curve import Curve, count_mistakes, count_squares
 from .members import (
     COUNTS,
@@ -36,7 +36,7 @@ SIZE, SEEN = 0, 1  # entries of ``usual``
 QUANTILE = 0.9  # of the sizes of errors: the usual size
 ALLOWED = 3.0  # times as large as usual: larger errors are clipped
 SLOWEST = 0.02  # step of the logarithm of the usual size
-FARTHEST = 1e308  # an error that is not clipped
+MAX_ERROR = 1e308  # an error that is not clipped
 
 
 class SignalState(NamedTuple):
@@ -130,7 +130,7 @@ def signal_update(
         begin, end = unsigned(indptr[row]), unsigned(indptr[row + 1])
         factor, gamma = rows.factors[row], gammas[row]
         scale *= decay
-        if scale < SMALLEST_SCALE:
+        if scale < MIN_SCALE:
             rescale(state, scale)
             bias_excess *= scale
             scale = 1.0
@@ -166,7 +166,7 @@ def signal_update(
         constant = share * kept_length(kept_squares, rows.counted[row], rows.mean_squares[row])
         score += bias_weight * constant
         rows.scores[row, 0] = score
-        low, high = -FARTHEST, FARTHEST
+        low, high = -MAX_ERROR, MAX_ERROR
         if numeric:
             error = rows.numbers[row] - score
             if curve is not None:
@@ -180,7 +180,7 @@ def signal_update(
                 count_mistakes(curve, state.bias, constant, rows.codes[row], scores)
             if sign * error <= 0.0:
                 continue
-            low, high = min(0.0, sign * FARTHEST), max(0.0, sign * FARTHEST)
+            low, high = min(0.0, sign * MAX_ERROR), max(0.0, sign * MAX_ERROR)
         if gamma == 0.0:
             continue
         counts[UPDATES] += 1

@@ -6,7 +6,7 @@ either sign, ``storable`` lets none of them through. All that is stored in such 
 through it, so no arithmetic can make an index.
 
 Late rows are rounded by chance. A float32 has 24 bits: after 2^24 rows of a like size a sum of
-squares would stop to grow, and whatever began later would never be kept. From row ``LATE`` on,
+squares would stop to grow, and whatever began later would never be kept. From row ``FIRST_LATE_UPDATE`` on,
 counting those that taught something, a sum is therefore rounded up with the probability that keeps
 its mean right. The chance is a hash of the number of the row: the same in every run over the same
 rows, and for all features of a row, so that equal columns stay equal.
@@ -26,10 +26,10 @@ from ..chance import GOLDEN, mixed
 from ..jit import inlined
 from ..types import F32
 
-LARGEST = float(np.finfo(np.float32).max)
+MAX_FLOAT32 = float(np.finfo(np.float32).max)
 BITS_OF_INFINITY = 0x7F800000  # of a float32: finite ones from 0 on are below
-LONGEST_STEP = 1e60
-LATE = (
+MAX_STEP = 1e60
+FIRST_LATE_UPDATE = (
     1 << 22
 )  # rows that taught something: before, nearest rounding is wrong by an eighth of a square at most
 NEAREST = -1  # the noise of rows that are not late
@@ -44,13 +44,13 @@ def storable(excess: float) -> float:
 
     What is not a number becomes the largest: too much of it made it so.
     """
-    return max(0.0, min(LARGEST, excess))
+    return max(0.0, min(MAX_FLOAT32, excess))
 
 
 @inlined
 def bounded(weight: float) -> float:
     """A weight as a cell can hold it: never infinite, always a number."""
-    return max(-LARGEST, min(LARGEST, weight))
+    return max(-MAX_FLOAT32, min(MAX_FLOAT32, weight))
 
 
 @inlined
@@ -59,7 +59,7 @@ def limited(step: float) -> float:
 
     Times the largest float32 and 10^12 rows, a weight is below 10^111: it can be squared.
     """
-    return max(-LONGEST_STEP, min(LONGEST_STEP, step))
+    return max(-MAX_STEP, min(MAX_STEP, step))
 
 
 @inlined
@@ -67,7 +67,7 @@ def noise_of(updates: int) -> int:
     """How the numbers of a row are rounded, of which this many have taught something: NEAREST, or 29 bits of chance."""
     return int(
         np.int64(mixed(np.uint64(updates) + GOLDEN) & np.uint64(LOST))
-        if updates >= LATE
+        if updates >= FIRST_LATE_UPDATE
         else np.int64(NEAREST)
     )
 

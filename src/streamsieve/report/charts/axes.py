@@ -12,8 +12,8 @@ from ...colours import N_COLOURS
 from ...display import printable
 from .svg import SMALL, fitted, label, line, width_of
 
-LARGEST = 1e300  # beyond this, differences of values would no longer be numbers
-SMALLEST = 1e-290  # what is nearer to zero is zero
+MAX_SIZE = 1e300  # beyond this, differences of values would no longer be numbers
+MIN_SIZE = 1e-290  # what is nearer to zero is zero
 STEPS = 1.0, 2.0, 5.0, 10.0
 MAX_DIGITS = 4  # after the point; smaller numbers are written with a power of ten
 SUFFIXES = (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")
@@ -32,8 +32,8 @@ def drawable(value: Any, log: bool = False) -> float | None:
         number = math.nan if value is None else float(value)
     except OverflowError:  # an integer beyond all floats
         return None
-    number = 0.0 if abs(number) < SMALLEST else number
-    return number if abs(number) <= LARGEST and not (log and number <= 0) else None
+    number = 0.0 if abs(number) < MIN_SIZE else number
+    return number if abs(number) <= MAX_SIZE and not (log and number <= 0) else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ BAR, PITCH = 15.0, 20.0  # how thick a bar is, and how far it is from the next
 SPAN, SPAN_PITCH = 10.0, 17.0
 MAX_NAME_WIDTH, MAX_SPAN_NAME_WIDTH = 150.0, 140.0
 SPAN_KINDS = "f1", "gone"  # of features that are there at the end, and of those that are not
-SMALLEST_SPAN = 2.0
+MIN_SPAN = 2.0
 BLOCKS = "▁▂▃▄▅▆▇█"
 
 
@@ -99,7 +99,7 @@ def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> 
         parts.append(line("grid", room.left, middle, room.right, middle))
         parts.append(label("name end", room.left - 8, middle + 4, name, MAX_SPAN_NAME_WIDTH, SMALL))
         for start, stop, n in _joined(spans, x):
-            width = max(SMALLEST_SPAN, x(stop) - x(start))
+            width = max(MIN_SPAN, x(stop) - x(start))
             places = {
                 "x": min(x(start), x.stop - width),
                 "y": middle - SPAN / 2,

@@ -11,8 +11,8 @@ from .svg import SMALL, drawn, element, empty, fitted, hovered, label, picture, 
 
 MAX_NAME_WIDTH = 130.0
 MAX_TIP_NAME_LENGTH = 60  # letters: a name is in the tips of a whole row and column
-LARGEST_CELL, SMALLEST_CELL = 42.0, 16.0
-FEW = 9  # rows, with the value written in each cell
+MAX_CELL, MIN_CELL = 42.0, 16.0
+MAX_ROWS_WITH_VALUES = 9  # rows, with the value written in each cell
 STRONG = 0.8  # what is written on a stronger colour has the colour of the paper
 LEGEND = 120.0, 10.0, 24  # width, height, steps
 LEGEND_ROOM = 52.0
@@ -31,7 +31,7 @@ def heat_map(names: Sequence[Any], matrix: Sequence[Sequence[Any]], *, title: st
     about += f"; {n:,} names: {', '.join(printable(name, 60) for name in names[:10])}"
     numbers = width_of(str(n), SMALL) + 12
     left = max(width_of(fitted(name, MAX_NAME_WIDTH, SMALL), SMALL) for name in names) + numbers + 4
-    cell = min(LARGEST_CELL, max(SMALLEST_CELL, (WIDTH - left) / n))
+    cell = min(MAX_CELL, max(MIN_CELL, (WIDTH - left) / n))
     width = max(WIDTH, left + cell * n)
     free = left + cell * (LEGEND_ROOM / cell + 2) < width - max(LEGEND[0], width_of(title)) - 16
     top = 2.0 if free else LEGEND_ROOM
@@ -44,7 +44,12 @@ def heat_map(names: Sequence[Any], matrix: Sequence[Sequence[Any]], *, title: st
         parts.append(label("tick end", left - 6, y + cell / 2 + 4, i + 1))
         for j in range(i):
             parts += _cell(
-                (name, names[j]), matrix[i][j], left + cell * j, y, cell, written=n <= FEW
+                (name, names[j]),
+                matrix[i][j],
+                left + cell * j,
+                y,
+                cell,
+                written=n <= MAX_ROWS_WITH_VALUES,
             )
         x = left + cell * i
         kind, below = ("tick middle", 4) if cell >= 18 else ("number", 3)

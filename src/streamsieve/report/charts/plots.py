@@ -36,7 +36,7 @@ from .svg import (
     width_of,
 )
 
-FEW_POINTS = 16  # each is drawn, with a whisker; of more there is a band
+MAX_POINTS_WITH_WHISKERS = 16  # each is drawn, with a whisker; of more there is a band
 MAX_MARKS = 80  # places of a curve that show a tip
 MAX_NAME_WIDTH = 104.0  # at the end of a curve
 MAX_NAMED = 30  # points with their names beside them
@@ -46,7 +46,7 @@ BESIDE = (  # where a name may be: how it is anchored, and where from its point
     *(("", -4.0, -9.0), (" end", 4.0, -9.0), ("", -4.0, 18.0), (" end", 4.0, 18.0)),
 )
 LARGE, SMALL_POINT = 4.5, 3.5  # a point of few, and of more than so many
-MANY = 60
+MAX_LARGE_POINTS = 60
 NAME_SIZE = {
     "": 0.0,
     " end": 1.0,
@@ -151,7 +151,9 @@ def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
     """Draw whiskers of few points, a band of many."""
     ranged = [point for point in curve.points if point.low is not None and point.high is not None]
     kind = colour_of(curve.position)
-    if len(ranged) > FEW_POINTS or (ranged and len(curve.points) > FEW_POINTS):
+    if len(ranged) > MAX_POINTS_WITH_WHISKERS or (
+        ranged and len(curve.points) > MAX_POINTS_WITH_WHISKERS
+    ):
         above = [f"{place(x(point.x))} {place(y(point.high or 0.0))}" for point in ranged]
         below = [f"{place(x(point.x))} {place(y(point.low or 0.0))}" for point in reversed(ranged)]
         return [f'<path class="a{kind}" d="M{"L".join(above + below)}Z"/>']
@@ -169,7 +171,7 @@ def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
 def _marks(
     curve: Curve, x: Scale, y: Scale, titles: tuple[str, str], percent: bool, ringed: float | None
 ) -> list[str]:
-    points, visible = curve.points, len(curve.points) <= 2 * FEW_POINTS
+    points, visible = curve.points, len(curve.points) <= 2 * MAX_POINTS_WITH_WHISKERS
     n = min(len(points), MAX_MARKS)
     parts = []
     for point in (points[round(i * (len(points) - 1) / max(1, n - 1))] for i in range(n)):
@@ -293,7 +295,7 @@ def scatter(
         y = Scale(ticks.values[0], ticks.values[-1], room.bottom - 4, room.top)
         parts += [*y_axis(y, room, ticks, y_title), *x_axis(x, room, x_ticks(x), x_title)]
         places = [(x(one.x), y(one.y), one) for one in known]
-        radius = LARGE if len(known) <= MANY else SMALL_POINT
+        radius = LARGE if len(known) <= MAX_LARGE_POINTS else SMALL_POINT
         for left, middle, one in places:
             values = [
                 f"{x_title}: {number_text(one.x)}",

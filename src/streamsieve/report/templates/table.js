@@ -4,8 +4,8 @@
 
 const ROW = 34; // pixels, as --row in the style
 const AROUND = 8; // rows beyond what is visible, above and below
-const MOST_PRINTED = 1000;
-const LEAST_FILTERED = 8; // rows of a table that can be filtered
+const MAX_PRINTED = 1000;
+const MIN_FILTERED = 8; // rows of a table that can be filtered
 const MANY = 20000; // rows from which text is compared by code points, which is faster than by language
 
 function element(name, attributes = {}, ...children) {
@@ -64,7 +64,7 @@ class Table {
   build() {
     this.count = element("span", { class: "count", role: "status" });
     const tools = element("div", { class: "table-tools" });
-    if (this.columns.some(isText) && this.n >= LEAST_FILTERED) tools.append(this.filterBox(), ...this.levelBoxes());
+    if (this.columns.some(isText) && this.n >= MIN_FILTERED) tools.append(this.filterBox(), ...this.levelBoxes());
     tools.append(this.count);
     this.head = element("tr");
     this.columns.forEach((column, at) => this.head.append(this.title(column, at)));
@@ -166,7 +166,7 @@ class Table {
     const all = this.view.length;
     const visible = Math.ceil((this.scroller.clientHeight || 500) / ROW);
     const first = this.printing ? 0 : Math.max(0, Math.min(Math.floor(this.scroller.scrollTop / ROW) - AROUND, all - visible));
-    const stop = this.printing ? Math.min(all, MOST_PRINTED) : Math.min(all, first + visible + 2 * AROUND);
+    const stop = this.printing ? Math.min(all, MAX_PRINTED) : Math.min(all, first + visible + 2 * AROUND);
     const rows = [];
     if (first > 0) rows.push(this.space(first));
     for (let at = first; at < stop; at++) rows.push(this.row(at));

@@ -32,19 +32,19 @@ from .memory import ColumnMemory
 from .substitution import SteppingRule, SteppingState, diverged
 
 FIRST_PUSHES = 16  # lines of the ring at first: staleness may be large, and the data small
-MOST_WORKERS = 1024
-MOST_TURNS = 1 << 62
+MAX_WORKERS = 1024
+MAX_TURNS = 1 << 62
 
 
 def check_workers(params: Any, name: str, value: Any) -> None:
     """Raise ParameterError unless there can be so many workers."""
     wanted = params.n_features_to_select
     require(
-        is_integer(value) and 1 <= value <= min(wanted, MOST_WORKERS),
+        is_integer(value) and 1 <= value <= min(wanted, MAX_WORKERS),
         name,
         value,
         f"an integer from 1 to {spell('n_features_to_select', wanted)}, as every worker keeps at"
-        f" least one feature, and {MOST_WORKERS:,} at most",
+        f" least one feature, and {MAX_WORKERS:,} at most",
     )
 
 
@@ -205,7 +205,7 @@ class AsynchronousState(NamedTuple):
     pushes: F64 = array(
         "pushes", "rows"
     )  # the last ones, a ring of at most as many as the staleness
-    turns: I64 = array(1, low=0, below=MOST_TURNS)  # pushes so far
+    turns: I64 = array(1, low=0, below=MAX_TURNS)  # pushes so far
 
     @property
     def ids(self) -> I64:

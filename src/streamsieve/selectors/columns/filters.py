@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import spell
-from ...kernels.arrays import LARGEST_VALUE, array
+from ...kernels.arrays import MAX_VALUE, array
 from ...kernels.columns.blankets import (
     Columns,
     association_of_columns,
@@ -262,7 +262,7 @@ class GatheredState(NamedTuple):
     ids: I64 = COLUMN_IDS
     indptr: I64 = ENDS
     indices: I32 = ROW_NUMBERS
-    values: F64 = array("nonzeros", low=-LARGEST_VALUE, below=np.inf, finite=False)
+    values: F64 = array("nonzeros", low=-MAX_VALUE, below=np.inf, finite=False)
     used: I64 = USED
     chosen: I64 = CHOSEN
     scores: F64 = SCORES

@@ -18,10 +18,10 @@ from ...kernels.columns.grafting import (
 from ...kernels.columns.slots import ALIKE, TOP, USED, Slots, put_column
 from ...kernels.losses import CURVATURE, SQUARED
 from ...kernels.types import F64, I64
-from ...state import LARGEST_NUMBER, empty
+from ...state import MAX_NUMBER, empty
 from ...targets import BOTH, Target
 from ..base import Method
-from ..fitting import LEAST_CURVATURE, LOSS, Slopes, slopes_at
+from ..fitting import LOSS, MIN_CURVATURE, Slopes, slopes_at
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, fits, is_number, parameter
 from .learner import ColumnLearner
 from .linear import (
@@ -36,16 +36,16 @@ from .linear import (
 )
 from .memory import ColumnMemory
 
-FRACTION, LEAST = 0, 1  # entries of ``falls``
+FRACTION, MINIMUM = 0, 1  # entries of ``falls``
 START = 1e-3  # of the standard deviation of the slopes before any column: where penalty=None begins
-SMALLEST = 1e-200  # of a standard deviation
+MIN_DEVIATION = 1e-200  # of a standard deviation
 WORTH_A_FALL = 0.98  # of the penalty: to more it does not fall
 MORE = 1e-4  # of the penalty, beyond it: what a newcomer must have
-ENOUGH = 1e-6  # of the penalty: how exactly a problem is solved
-MOST_STEPS = 200
-MOST_HALVINGS = 30
+TOLERANCE = 1e-6  # of the penalty: how exactly a problem is solved
+MAX_STEPS = 200
+MAX_HALVINGS = 30
 ANEW = 4  # steps after which the quadratic model is made anew
-MOST_RISES = 100
+MAX_RISES = 100
 FLAT = 1e-9  # a second derivative that is as good as none
 NEARLY, SHORT = (
     0.5,
@@ -87,10 +87,8 @@ class GraftingParameters:
     penalty: float | None = parameter(
         None,
         fits(
-            lambda penalty: (
-                penalty is None or (is_number(penalty) and 0 < penalty <= LARGEST_NUMBER)
-            ),
-            f"None or a number above 0, up to {LARGEST_NUMBER:g}",
+            lambda penalty: penalty is None or (is_number(penalty) and 0 < penalty <= MAX_NUMBER),
+            f"None or a number above 0, up to {MAX_NUMBER:g}",
         ),
     )
     loss: str = parameter("auto", LOSS)
@@ -126,7 +124,7 @@ class GraftingRule(LinearRule):
         self.model_anew(state, slopes_at(self.loss, np.zeros(rows), self.y))
         self.solve(state)
         state.falls[:] = START, START * state.slopes.std()
-        state.penalty[0] = state.falls[LEAST] if self.penalty is None else self.penalty
+        state.penalty[0] = state.falls[MINIMUM] if self.penalty is None else self.penalty
         return state
 
     def offer(self, memory: ColumnMemory[GraftingState], block: ColumnBlock) -> None:
@@ -168,26 +166,24 @@ class GraftingRule(LinearRule):
         self.solve(state)
         if state.slots.ends[USED] > self.wanted:
             self.raise_penalty(state)
-        lower = max(float(state.falls[FRACTION] * state.slopes.std()), float(state.falls[LEAST]))
+        lower = max(float(state.falls[FRACTION] * state.slopes.std()), float(state.falls[MINIMUM]))
         if self.penalty is None and lower < WORTH_A_FALL * state.penalty[0]:
             state.penalty[0] = lower
             self.solve(state)
 
     def raise_penalty(self, state: GraftingState) -> None:
         """Raise the penalty, just enough that no more columns are held than may be."""
-        for rises in range(1, MOST_RISES + 1):
+        for rises in range(1, MAX_RISES + 1):
             used = int(state.slots.ends[USED])
             if used <= self.wanted:
                 break
             more, first = rise(self.bend(state)[:used, :used], state.weights[:used])
-            is_last = (
-                self.loss == SQUARED or more <= SHORT * state.penalty[0] or rises == MOST_RISES
-            )
+            is_last = self.loss == SQUARED or more <= SHORT * state.penalty[0] or rises == MAX_RISES
             state.penalty[0] += more if is_last else NEARLY * more
             if is_last:
                 self.keep(state, np.delete(np.arange(used), first))
             self.solve(state)
-        state.falls[FRACTION] = state.penalty[0] / max(float(state.slopes.std()), SMALLEST)
+        state.falls[FRACTION] = state.penalty[0] / max(float(state.slopes.std()), MIN_DEVIATION)
 
     def bend(self, state: GraftingState) -> F64:
         """The products of the held columns under the second derivatives at their weights, as they are."""
@@ -209,7 +205,7 @@ class GraftingRule(LinearRule):
         used, penalty = columns.count, float(state.penalty[0])
         weights, level = state.weights[:used].copy(), float(state.level[0])
         now = slopes_at(self.loss, columns.combine(weights, level), self.y)
-        for step in range(MOST_STEPS):
+        for step in range(MAX_STEPS):
             pulls, drift = columns.products(now.first), float(now.first.mean())
             if is_solved(weights, pulls, drift, penalty):
                 break
@@ -217,10 +213,10 @@ class GraftingRule(LinearRule):
                 self.model_anew(state, now)
             gram, middles = state.gram[:used, :used], state.middles[:used]
             towards = gram @ weights - pulls + middles * drift
-            change = lasso(gram, towards, penalty, 0.1 * ENOUGH * penalty, weights) - weights
+            change = lasso(gram, towards, penalty, 0.1 * TOLERANCE * penalty, weights) - weights
             shift = -drift / state.curvatures.mean() - float(middles @ change)
             best = now.loss + penalty * float(np.abs(weights).sum())
-            for _ in range(MOST_HALVINGS):
+            for _ in range(MAX_HALVINGS):
                 then = slopes_at(
                     self.loss, columns.combine(weights + change, level + shift), self.y
                 )
@@ -238,7 +234,7 @@ class GraftingRule(LinearRule):
     def model_anew(self, state: GraftingState, now: Slopes) -> None:
         """Take the quadratic model from how the loss bends at some scores."""
         if self.loss != SQUARED:
-            state.curvatures[:] = np.maximum(now.second, LEAST_CURVATURE * CURVATURE[self.loss])
+            state.curvatures[:] = np.maximum(now.second, MIN_CURVATURE * CURVATURE[self.loss])
             weigh_products(state.slots, state.curvatures, 0, state.gram, state.middles)
 
     def keep(self, state: GraftingState, chosen: I64) -> None:
@@ -258,7 +254,7 @@ class GraftingRule(LinearRule):
             "it holds more features than it was asked for",
         )
         ensure(
-            (state.curvatures >= LEAST_CURVATURE * CURVATURE[self.loss]).all(),
+            (state.curvatures >= MIN_CURVATURE * CURVATURE[self.loss]).all(),
             "its loss is flatter than it can be",
         )
         check_slots_of_columns(state.slots, self.y.size, n_features)
@@ -269,7 +265,7 @@ def is_solved(weights: F64, pulls: F64, drift: float, penalty: float) -> bool:
     off = np.where(
         weights != 0.0, np.abs(pulls + penalty * np.sign(weights)), np.abs(pulls) - penalty
     )
-    return bool(max(off.max(initial=0.0), abs(drift)) <= max(ENOUGH * penalty, 1e-14))
+    return bool(max(off.max(initial=0.0), abs(drift)) <= max(TOLERANCE * penalty, 1e-14))
 
 
 # ---- a linear model with an L1 penalty, of columns whose products are known

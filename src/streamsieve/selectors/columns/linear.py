@@ -28,10 +28,10 @@ from ..parameters import ensure, fits, is_integer, is_number
 from ..prediction import LinearModel
 from .rules import ColumnRule
 
-MOST_SCANS = 10_000
+MAX_SCANS = 10_000
 PER_SLOT = names_along(Slots, "slots")
 FIRST_SLOTS = 64
-SMALLEST_SCALE = 1e-90  # the least difference of two values in float32, squared
+MIN_SCALE = 1e-90  # the least difference of two values in float32, squared
 SPARE = 0.25  # room beyond what is held, so that not every column has to move all others
 STRAYED = Remark(
     "steps too long",
@@ -44,8 +44,8 @@ STRAYED = Remark(
 
 # What parameters may be.
 SCANS = fits(
-    lambda scans: scans is None or (is_integer(scans) and 1 <= scans <= MOST_SCANS),
-    f"None or an integer from 1 to {MOST_SCANS:,}",
+    lambda scans: scans is None or (is_integer(scans) and 1 <= scans <= MAX_SCANS),
+    f"None or an integer from 1 to {MAX_SCANS:,}",
 )
 STEP = fits(lambda step: step is None or (is_number(step) and step > 0), "None or a number above 0")
 SHORTER = fits(lambda m: is_number(m) and m >= 1, "a number of 1 or more")
@@ -214,7 +214,7 @@ def check_slots_of_columns(slots: Slots, n_rows: int, features: int) -> None:
         np.unique(ids).size == used and ids.max(initial=-1) < features,
         "a feature is held twice, or there is no such feature",
     )
-    ensure((slots.scales[:used] > SMALLEST_SCALE).all(), "a column that does not vary is held")
+    ensure((slots.scales[:used] > MIN_SCALE).all(), "a column that does not vary is held")
 
 
 class HeldColumns:

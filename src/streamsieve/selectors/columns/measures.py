@@ -17,20 +17,20 @@ from ...targets import Target
 from ..parameters import fits, is_integer, one_of
 from .rules import in_parts
 
-MOST_BINS = 1 << 16
-MOST_CELLS = 1 << 28  # of a table of values by classes: 2 GB
+MAX_BINS = 1 << 16
+MAX_CELLS = 1 << 28  # of a table of values by classes: 2 GB
 DISCRETE_LEVELS = 32  # a column of integers with no more different values is discrete
-MOST_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that many
-LARGEST_LEVEL = 0.5  # of a test that is worth a try
+MAX_DEGREES_OF_FREEDOM = 1 << 12  # degrees: a test with more is judged as one with that many
+MAX_LEVEL = 0.5  # of a test that is worth a try
 
 # What parameters may be.
 BINS = fits(
     lambda bins: (
         bins is None
         or (isinstance(bins, str) and bins == "mdl")
-        or (is_integer(bins) and 2 <= bins <= MOST_BINS)
+        or (is_integer(bins) and 2 <= bins <= MAX_BINS)
     ),
-    f"None, 'mdl' or an integer from 2 to {MOST_BINS:,}",
+    f"None, 'mdl' or an integer from 2 to {MAX_BINS:,}",
 )
 BALANCE = one_of(None, "balanced")
 TEST = one_of("auto", "fisher_z", "g2", "chi2")
@@ -66,11 +66,11 @@ def coded(
 def refuse_large_tables(block: ColumnBlock, target: Target, bins: int | str | None) -> None:
     """Refuse columns of which bins would take a table of values by classes out of proportion."""
     most = int(np.diff(block.indptr).max(initial=0)) + 1
-    if bins is None or most * target.n_classes <= MOST_CELLS:
+    if bins is None or most * target.n_classes <= MAX_CELLS:
         return
     _, n_levels = coded(block, target, None, ~are_discrete(block))
     levels, classes = int(n_levels.max()), target.n_classes
-    if levels * classes > MOST_CELLS:
+    if levels * classes > MAX_CELLS:
         raise DataError(
             f"{prefix(block.origin)}bins for a column of {levels:,} different values and"
             f" {classes:,} classes need a table of {levels * classes * 8 / 1e9:.1f} GB; round the"
@@ -131,7 +131,8 @@ def prepared_tests(
 def limits_of_counts(alpha: float) -> F64:
     """What G2 and chi squared must reach at level ``alpha``, by degrees of freedom."""
     return np.asarray(
-        2.0 * gammainccinv(np.maximum(np.arange(MOST_FREEDOM), 1) / 2.0, alpha), np.float64
+        2.0 * gammainccinv(np.maximum(np.arange(MAX_DEGREES_OF_FREEDOM), 1) / 2.0, alpha),
+        np.float64,
     )
 
 
@@ -149,7 +150,7 @@ def least_correlation(alpha: float, n_rows: F64 | float) -> F64:
 def advice_on_level(alpha: float) -> str:
     """Return what to say where no column passed tests at level ``alpha``: on noise that is the right answer."""
     return advice_on_strictness(
-        "no feature depends on the target by this test", "alpha", alpha, LARGEST_LEVEL
+        "no feature depends on the target by this test", "alpha", alpha, MAX_LEVEL
     )
 
 

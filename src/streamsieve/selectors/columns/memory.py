@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError, prefix, spell
-from ...kernels.arrays import LARGEST_VALUE, NO_GROUP, ArraySpec
+from ...kernels.arrays import MAX_VALUE, NO_GROUP, ArraySpec
 from ...kernels.types import F64, I64, Bool
 from ...model import check_classes
 from ...sources.groups import labels_of_groups
 from ...state import Arrays, Schema, State
 from ...targets import Target
 from ..base import FeatureInfo
-from ..diagnosis import MOST_NAMED, Remark
+from ..diagnosis import MAX_NAMED, Remark
 from ..parameters import count_of, ensure, is_number
 
 TARGET = "target."  # before the names of its arrays in a model
@@ -87,7 +87,7 @@ class ColumnMemory(Generic[C]):
         if texts:
             noted = self.noted.setdefault(kind, Noted())
             noted.count += len(texts) if count is None else count
-            noted.first = [*noted.first, *texts][:MOST_NAMED]
+            noted.first = [*noted.first, *texts][:MAX_NAMED]
 
     def note_names(self, block: ColumnBlock, remembered: I64, holds_all: bool) -> None:
         """Remember the names of features that are or may be kept, and of no others."""
@@ -148,7 +148,7 @@ def noted_in(header: Any) -> dict[str, Noted]:
         for kind, known in header.items()
     }
     for some in noted.values():
-        fit = len(some.first) <= MOST_NAMED and all(isinstance(text, str) for text in some.first)
+        fit = len(some.first) <= MAX_NAMED and all(isinstance(text, str) for text in some.first)
         ensure(fit, "what it has noted are not names")
     return noted
 
@@ -183,9 +183,9 @@ def refuse_not_finite(
     """Refuse infinite and enormous values, and missing ones unless the method skips them, as it may be told to."""
     lowest, highest = (np.fmin, np.fmax) if skips else (np.minimum, np.maximum)  # fmin omits NaN
     low, high = lowest.reduce(block.values, initial=0.0), highest.reduce(block.values, initial=0.0)
-    if low >= -LARGEST_VALUE and high <= LARGEST_VALUE:
+    if low >= -MAX_VALUE and high <= MAX_VALUE:
         return
-    fine = np.abs(block.values) <= LARGEST_VALUE
+    fine = np.abs(block.values) <= MAX_VALUE
     if skips:
         fine |= np.isnan(block.values)
     at = int(np.flatnonzero(~fine)[0])
@@ -199,7 +199,7 @@ def refuse_not_finite(
     else:
         what, cure = (
             f"is {value:g}",
-            f"values beyond {LARGEST_VALUE:g} cannot be squared; divide the column",
+            f"values beyond {MAX_VALUE:g} cannot be squared; divide the column",
         )
     raise DataError(
         f"{prefix(block.origin)}{title} {what} in row {int(block.indices[at]) + 1}; {cure}"

@@ -33,7 +33,7 @@ from ..parameters import (
 from .learner import ColumnLearner
 from .measures import (
     CONDITION,
-    MOST_FREEDOM,
+    MAX_DEGREES_OF_FREEDOM,
     TEST,
     advice_on_level,
     advice_on_strictness,
@@ -58,10 +58,8 @@ from .rules import (
     take_columns,
 )
 
-LARGEST_WEALTH = 1.0
-WEALTH = fits(
-    lambda value: is_number(value) and 0 < value <= LARGEST_WEALTH, "above 0, and 1 at most"
-)
+MAX_WEALTH = 1.0
+WEALTH = fits(lambda value: is_number(value) and 0 < value <= MAX_WEALTH, "above 0, and 1 at most")
 
 
 # ---- OSFS (Wu, Yu, Ding, Wang, Zhu 2013)
@@ -120,7 +118,7 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
     def tests(self, most_levels: int) -> Tests:
         """Return the tests, for columns of no more levels than that."""
         params, n_classes = self.params, max(1, self.target.class_counts.size)
-        cells = min(osfs.MOST_CELLS, n_classes * most_levels ** (params.max_condition + 1))
+        cells = min(osfs.MAX_CELLS, n_classes * most_levels ** (params.max_condition + 1))
         return prepared_tests(
             params.alpha, params.measure, self.target.n_rows, params.max_condition + 2, cells
         )
@@ -290,7 +288,7 @@ class InvestingRule(ColumnRule[investing.InvestingState]):
             "no feature improves the fit more than chance would",
             "wealth",
             float(self.params.wealth),
-            LARGEST_WEALTH,
+            MAX_WEALTH,
         )
 
     def check(
@@ -434,5 +432,5 @@ OGFS = Method(
 def limits_of_t(alpha: float) -> F64:
     """What the size of Student's t must reach at level ``alpha``, by degrees of freedom."""
     return np.asarray(
-        stdtrit(np.maximum(np.arange(MOST_FREEDOM), 1), 1.0 - alpha / 2.0), np.float64
+        stdtrit(np.maximum(np.arange(MAX_DEGREES_OF_FREEDOM), 1), 1.0 - alpha / 2.0), np.float64
     )

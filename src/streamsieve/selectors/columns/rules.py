@@ -12,13 +12,13 @@ from ... import parallel
 from ...blocks import ColumnBlock, next_cut
 from ...errors import DataError, prefix, spell
 from ...kernels.arrays import NO_GROUP, NO_ID, array
-from ...kernels.columns.centring import LARGEST, centre_columns, find_far
+from ...kernels.columns.centring import MAX_SIZE, centre_columns, find_far
 from ...kernels.columns.contents import NO_COPY
 from ...kernels.types import F64, I32, I64, Bool
 from ...machine import refuse_beyond_memory
 from ...state import State, changed, copied, empty, grown, names_along
 from ...targets import Target
-from ..diagnosis import MOST_NAMED, Remark
+from ..diagnosis import MAX_NAMED, Remark
 from ..parameters import ensure, parameters_of
 from ..prediction import LinearModel
 from .memory import COPIES, ColumnMemory, Tally, are_repeated, sizes_of_target
@@ -144,7 +144,7 @@ class CopyDropper(ColumnRule[C]):
             return
         here = {feature: column for column, feature in enumerate(block.ids.tolist())}
         texts = []
-        for column in found[:MOST_NAMED].tolist():
+        for column in found[:MAX_NAMED].tolist():
             kept = int(copies[column])
             title = memory.title_in(block, here[kept]) if kept in here else memory.title(kept)
             texts.append(f"{memory.title_in(block, column)} = {title}")
@@ -363,7 +363,7 @@ def centred(block: ColumnBlock) -> F64:
     """The values of a block, columns shifted and in other units where that helps; for what depends on neither."""
     far, values = np.zeros(block.n_columns, bool), block.values
     any_large = (
-        max(np.fmax.reduce(values, initial=0.0), -np.fmin.reduce(values, initial=0.0)) > LARGEST
+        max(np.fmax.reduce(values, initial=0.0), -np.fmin.reduce(values, initial=0.0)) > MAX_SIZE
     )
     in_parts(block, lambda a, b: find_far(block.indptr, values, block.n_rows, a, b, any_large, far))
     if not far.any():

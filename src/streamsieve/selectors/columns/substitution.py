@@ -41,7 +41,7 @@ from .rules import in_parts, pieces
 HALF = 0.5  # of the inverse of the largest second derivative: the step that the paper finds best (theorem 1)
 
 # Of the pool.
-POOL, SMALLEST_POOL = (
+POOL, MIN_POOL = (
     4,
     160,
 )  # columns that stay in the pool, for each that is wanted, and that many at least
@@ -201,7 +201,7 @@ class PoolRule(LinearRule):
 
     def __init__(self, params: Any, target: Target) -> None:
         super().__init__(params, target)
-        self.size = max(POOL * self.wanted, SMALLEST_POOL)
+        self.size = max(POOL * self.wanted, MIN_POOL)
         self.capacity = self.size + self.size // BLOCK
         first = slopes_at(self.loss, np.zeros(self.y.size), self.y).first
         self.response = first.mean() - first  # what there is to explain, of mean 0

@@ -17,7 +17,7 @@ from ...kernels.columns.centring import find_coarse
 from ...kernels.matrix.local_learning import STEP
 from ...kernels.matrix.pairs import (
     LANE,
-    LARGEST,
+    MAX_SIZE,
     MIN_MAX,
     NONE,
     STANDARD,
@@ -40,7 +40,7 @@ R = TypeVar("R")
 
 BLOCK = 256  # features: the most that a thread takes at a time
 SLICE = 4 * BLOCK  # features whose distances are added up together
-LEAST_LINES = 32  # of a thread's block
+MIN_LINES = 32  # of a thread's block
 WORTH_A_PART = 1 << 14  # numbers: less work is not shared out
 CHECKED_VALUES = 1 << 20  # at a time
 
@@ -120,7 +120,7 @@ class Matrix:
         if np.isfinite(value):
             what, cure = (
                 f"{value:g}",
-                f"values beyond {LARGEST:g} cannot be squared; divide the column",
+                f"values beyond {MAX_SIZE:g} cannot be squared; divide the column",
             )
         else:
             what, cure = (
@@ -242,7 +242,7 @@ class Pairs:
 
     def _not_usable(self, column: int, line: NDArray[np.float64]) -> DataError:
         """What to say of a column with a value that cannot be used."""
-        rows = np.flatnonzero(~(np.abs(line) <= LARGEST))
+        rows = np.flatnonzero(~(np.abs(line) <= MAX_SIZE))
         if rows.size:
             return self.matrix.not_usable(column, int(rows[0]), float(line[rows[0]]))
         return DataError(
@@ -325,7 +325,7 @@ def slices(n_features: int) -> list[slice]:
 
 def block_starts(n_features: int) -> list[int]:
     """Where blocks of features begin, and the last one ends."""
-    size = min(BLOCK, max(LEAST_LINES, -(-n_features // PARTS)))
+    size = min(BLOCK, max(MIN_LINES, -(-n_features // PARTS)))
     return [*range(0, n_features, size), n_features]
 
 

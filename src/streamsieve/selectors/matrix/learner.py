@@ -18,7 +18,7 @@ from ...state import Arrays, Schema, State, arrays_of, check_arrays, empty, sche
 from ...targets import Target
 from ..base import Findings, Learner, Method, Reads, Results
 from ..columns.memory import COARSE, Noted, remarks_of
-from ..diagnosis import MOST_NAMED, Look, Remark
+from ..diagnosis import MAX_NAMED, Look, Remark
 from ..fitting import target_for
 from ..parameters import ensure, is_integer, parameters_of
 from ..prediction import LinearModel
@@ -202,7 +202,7 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
         )
         self.features.width = block.n_features
         coarse = block.coarse()
-        memory.noted = {COARSE: Noted(len(coarse), coarse[:MOST_NAMED])} if coarse else {}
+        memory.noted = {COARSE: Noted(len(coarse), coarse[:MAX_NAMED])} if coarse else {}
         return self
 
     @property

@@ -32,7 +32,7 @@ from .weighing import ROUNDS, SCALE, SIGMA, TOLERANCE, WeighingRule
 LEAVES = 1e-5  # a feature leaves for good when the root of its weight, v, is no larger
 CONVERGED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
 NEGLIGIBLE = 1e-3  # of the largest v, far below what ``tol`` can distinguish: on its way to 0
-MOST_STEPS = 10_000  # of a round
+MAX_STEPS = 10_000  # of a round
 AUTO = (2.0, 0.5, 0.03)  # standard deviations of the distances: the widths that sigma="auto" tries
 TINY = float(np.finfo(np.float64).tiny)
 
@@ -270,7 +270,7 @@ def minimise(margins: Margins, start: F64) -> Descent:
     """
     v, at, active = start.copy(), margins.under(start), np.arange(start.size)
     value, length, shrinking = np.inf, 1.0, True
-    for steps in range(1, MOST_STEPS + 1):
+    for steps in range(1, MAX_STEPS + 1):
         length, reached, d = margins.step(v, at, active, length or 1.0)
         converged = length == 0.0 or (steps > 1 and value - reached <= CONVERGED * value)
         value = reached

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...errors import prefix
 from ...kernels.arrays import array
 from ...kernels.columns.slots import ALIKE, USED, Slots, hold_columns, measure_columns
-from ...kernels.matrix.pairs import LARGEST
+from ...kernels.matrix.pairs import MAX_SIZE
 from ...kernels.types import F64, I64
 from ...machine import refuse_beyond_memory
 from ...parallel import Threads, cut
@@ -155,7 +155,7 @@ class StandardizedColumns:
     def _hold(self, start: int, stop: int) -> tuple[Slots, int]:
         """Some columns, standardised, and how many of their values are not 0."""
         block = self.matrix.columns(start, stop)
-        wrong = np.flatnonzero(~(np.abs(block.values) <= LARGEST))
+        wrong = np.flatnonzero(~(np.abs(block.values) <= MAX_SIZE))
         if wrong.size:
             at = int(wrong[0])
             column = int(np.searchsorted(block.indptr, at, side="right")) - 1

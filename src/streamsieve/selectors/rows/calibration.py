@@ -7,24 +7,24 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...kernels.rows.calibration import (
-    LARGEST_SLOPE,
-    LARGEST_SQUARE,
-    LONGEST_STEP,
+    MAX_SLOPE,
+    MAX_SQUARE,
+    MAX_STEP,
+    MIN_SQUARE,
     MIXED,
     OFFSET,
     PRIOR,
     ROWS,
     SLOPE,
-    SMALLEST_SQUARE,
     WEIGHT,
 )
 from ...kernels.types import F64
 from ..parameters import ensure
 
 BELOW_HALF = 0.5 - 2.0**-53  # 1 minus it is above 1/2, with the rounding of floats
-MOST_ROWS = 2.0**53  # that can be counted
+MAX_ROWS = 2.0**53  # that can be counted
 HEAVIEST_ROW = 1e30  # its weight times that of its class, where classes are balanced
-MOST_CLASSES = 2.0**31
+MAX_CLASSES = 2.0**31
 LEAK = 0.01  # of the slope: what is left of it where the fit would contradict the decision
 
 
@@ -40,13 +40,13 @@ def check_calibration(calibration: F64, n_vectors: int) -> None:
         "the fit of its probabilities has what only that of two classes has",
     )
     reached = (
-        rows <= MOST_ROWS
+        rows <= MAX_ROWS
         and total <= rows * HEAVIEST_ROW
-        and square <= LARGEST_SQUARE
-        and slope <= LARGEST_SLOPE / SMALLEST_SQUARE**0.5
-        and abs(offset) <= rows * LONGEST_STEP
+        and square <= MAX_SQUARE
+        and slope <= MAX_SLOPE / MIN_SQUARE**0.5
+        and abs(offset) <= rows * MAX_STEP
         and flatness <= rows * rows  # a row counts at most as often as there are rows
-        and curvature <= rows * rows * MOST_CLASSES * LARGEST_SQUARE
+        and curvature <= rows * rows * MAX_CLASSES * MAX_SQUARE
         and mixed * mixed <= (curvature + PRIOR * square) * (flatness + PRIOR)
     )
     ensure(reached, f"the fit of its probabilities cannot come of {rows:.0f} rows")

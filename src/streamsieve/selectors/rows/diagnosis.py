@@ -16,17 +16,17 @@ from .targets import Classes
 if TYPE_CHECKING:
     from .results import RowResults
 
-FEW_STEPS = (
+MAX_COARSE_STEPS = (
     2.0**-20
 )  # of their mean is the deviation of values that take some ten steps of float32 only
 EXACT_INTEGERS = 2.0**24  # float32 has all integers up to here
 WILD = 1000.0  # times as large: one column as another
 ONE_SIDED = 0.8  # of the rows are of one class: too many for classes that count alike
 ROWS_FOR_NUMBERS = 200  # to judge by how well a target is predicted
-FEW_FEATURES = 20  # with so few, more may help
+MAX_FEW_FEATURES = 20  # with so few, more may help
 STANDARD_ERRORS = 2.0  # by which something is clearly better
 JUDGED_FROM = 0.15  # of all there is to know: what two standard errors are at most in rows enough to be judged by
-LEAST_KNOWLEDGE = 0.01  # of all there is to know
+MIN_ADVANTAGE = 0.01  # of all there is to know
 
 
 def remarks_on_rows(learner: RowResults, look: Look) -> list[Remark | None]:
@@ -115,7 +115,7 @@ def separates(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
         return None
     fractions = (hits + 0.5) / (rows + 1.0)  # a class that was never hit has an error too
     error = np.sqrt((fractions * (1.0 - fractions) / rows).sum())
-    return bool((hits / rows).sum() - 1.0 > max(STANDARD_ERRORS * error, LEAST_KNOWLEDGE * most))
+    return bool((hits / rows).sum() - 1.0 > max(STANDARD_ERRORS * error, MIN_ADVANTAGE * most))
 
 
 def weighs_classes(learner: RowResults) -> bool:
@@ -135,7 +135,7 @@ def advice_against_chance(learner: RowResults, counts: NDArray[np.int64]) -> str
         return f"try {spell('gamma', 'auto')}"
     if learner.method.name != "sofs":
         return "try the method sofs"
-    if kept <= FEW_FEATURES and kept < width:
+    if kept <= MAX_FEW_FEATURES and kept < width:
         return f"try {spell('n_features_to_select', min(width, 10 * kept))}"
     sigma = spell("sigma", "auto")
     return (
@@ -196,7 +196,7 @@ def rounded_columns(learner: RowResults) -> Remark | None:
             moments.seen[0],
         )
     spread = np.sqrt(deviations / max(1.0, seen))
-    rounded = (spread < FEW_STEPS * np.abs(means)) & (
+    rounded = (spread < MAX_COARSE_STEPS * np.abs(means)) & (
         (spread > 0.0) | (np.abs(means) >= EXACT_INTEGERS)
     )
     if not rounded.any():

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...kernels.rows.signal import SEEN, SIZE
-from ...kernels.rows.storing import LARGEST
+from ...kernels.rows.storing import MAX_FLOAT32
 from ...kernels.types import F64, I64
 
 if TYPE_CHECKING:
@@ -115,6 +115,6 @@ def merged_usual(usual: Sequence[F64]) -> F64:
 
 def as_stored(excess: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return precisions above their start as a state has them."""
-    return np.where(excess > 0.0, np.minimum(excess, LARGEST), 0.0).astype(
+    return np.where(excess > 0.0, np.minimum(excess, MAX_FLOAT32), 0.0).astype(
         np.float32
     )  # with its sign bit not set

@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 AUTO = "auto"
 NORMALIZATIONS = (AUTO, False, "l2", "standard", "standard+l2")
 UNIT_LENGTH = (AUTO, "l2", "standard+l2")
-LARGEST = float(
+MAX_VALUE = float(
     np.finfo(np.float32).max
 )  # what a value counts as that is far beyond the spread of its feature
 INTERCEPT_SHARE = 0.3  # of a typical length of rows: the constant input of the intercept
 
 
-LARGEST_SUM = (
+MAX_SUM = (
     1e48  # of a column: a billion of the largest values of float32; its square is far from overflow
 )
 
@@ -41,7 +41,7 @@ class Moments(NamedTuple):
     deviations of dense ones.
     """
 
-    first: F64 = array("features", low=-LARGEST_SUM, below=LARGEST_SUM)
+    first: F64 = array("features", low=-MAX_SUM, below=MAX_SUM)
     second: F64 = array("features", low=0)
     seen: F64 = array(1, low=0)  # rows
     dense: I64 = array(1, low=-1, below=2, start=-1)  # 1 dense, 0 sparse, -1 not known yet
@@ -187,13 +187,13 @@ def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
     if moments.dense[0]:
         matrix = block.derived(n_features=moments.first.size).to_dense()
         standardize(matrix, moments.seen, moments.first, moments.second, learn)
-        np.clip(matrix, -LARGEST, LARGEST, out=matrix)
+        np.clip(matrix, -MAX_VALUE, MAX_VALUE, out=matrix)
         dense = dense_block(matrix, block.y, block.origin)
         return dense.derived(n_features=block.n_features, sample_weight=block.sample_weight)
     scaled = np.empty(block.n_nonzero, np.float32)
     rows = block.indptr, block.indices, block.values
     scale_by_spread(*rows, moments.seen, moments.first, moments.second, learn, scaled)
-    np.clip(scaled, -LARGEST, LARGEST, out=scaled)
+    np.clip(scaled, -MAX_VALUE, MAX_VALUE, out=scaled)
     return block.with_entries(block.indptr, block.indices, scaled, block.n_features)
 
 

@@ -12,7 +12,7 @@ from ...kernels.rows.scaling import COUNTED, NORMS, ROWS, SQUARES
 from ...kernels.rows.storing import BITS_OF_INFINITY
 from ..parameters import ensure
 
-LONGEST_ROW = 1e43  # a billion values that are the largest in float32
+MAX_ROW_LENGTH = 1e43  # a billion values that are the largest in float32
 CHUNK = 1 << 24  # entries looked at in one go: a comparison of a billion would take a billion bytes
 
 
@@ -100,8 +100,8 @@ def check_heap(state: Any, kept: int) -> None:
 
 def check_totals(totals: NDArray[np.float64]) -> None:
     """Raise ValueError unless the mean length of rows, and their mean square, can be those of rows of float32."""
-    check_mean(totals[NORMS], totals[ROWS], LONGEST_ROW)
-    check_mean(totals[SQUARES], totals[COUNTED], LONGEST_ROW**2)
+    check_mean(totals[NORMS], totals[ROWS], MAX_ROW_LENGTH)
+    check_mean(totals[SQUARES], totals[COUNTED], MAX_ROW_LENGTH**2)
 
 
 def check_mean(total: float, count: float, most: float) -> None:

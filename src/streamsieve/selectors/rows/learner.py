@@ -19,7 +19,7 @@ from ...sources.base import DataSource, Source
 from ...state import Arrays
 from ...targets import Encoded, Labels
 from ..base import Learner, Method, Reads, Results
-from ..parameters import MOST_FEATURES, count_of, ensure, is_integer, options_of, require
+from ..parameters import MAX_FEATURES, count_of, ensure, is_integer, options_of, require
 from ..serial import alone
 from .curves import (
     Rungs,
@@ -34,7 +34,7 @@ from .curves import (
 )
 from .inputs import RowInputs, intercept_share
 from .memory import (
-    MOST_TIMES,
+    MAX_TIMES,
     STATE,
     TARGET,
     RowMemory,
@@ -329,8 +329,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             raise UsageError(CANNOT_MERGE.format(self.method.name))
         if self.options.max_cells is not None and times != 1:
             raise UsageError(SHARED_CELLS)
-        expected = f"an integer from 1 to {MOST_TIMES:,}"
-        require(is_integer(times) and 1 <= times <= MOST_TIMES, "times", times, expected)
+        expected = f"an integer from 1 to {MAX_TIMES:,}"
+        require(is_integer(times) and 1 <= times <= MAX_TIMES, "times", times, expected)
         self.memory.times, self.learns_a_part = int(times), True
         return self
 
@@ -369,7 +369,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
             target = self._classes(classes_of_model(header, arrays.pop("classes"), arrays, TARGET))
-        budget, width = count_of(header, "budget", MOST_FEATURES), self.features.width
+        budget, width = count_of(header, "budget", MAX_FEATURES), self.features.width
         ensure(
             not self.needs_width or header["declared_width"] == width,
             "it draws from another number of features than it has",

@@ -55,7 +55,7 @@ from .warm_up import AutoScaling, WarmUp
 
 STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
 TABLE_BYTES = 28  # of a feature in a table that has just grown: slots, and room for ids
-MOST_TIMES = 1 << 20  # that a row counts
+MAX_TIMES = 1 << 20  # that a row counts
 STATE, MOMENTS, CURVE, TARGET = (
     "state.",
     "moments.",
@@ -386,7 +386,7 @@ class RowMemory(Generic[S]):
             self.rungs.restore(arrays, sizes, check)
         self.counts = arrays["counts"]
         self.warned, self.exact = bool(header["warned"]), bool(header["exact"])
-        self.times = count_of(header, "times", MOST_TIMES)
+        self.times = count_of(header, "times", MAX_TIMES)
         ensure(self.times, "its rows count 0 times")
         self.declared_width = count_of(header, "declared_width", self.width)
         self.set_random_states(header["random"])

@@ -66,7 +66,9 @@ SHARED_CELLS = (
 )
 
 CHUNK = 1 << 16  # features merged, or looked at, in one go
-MOST_EMPTY = 8  # entries of arrays as wide as the ids for one that is used, to merge all of them
+MAX_EMPTY_SHARE = (
+    8  # entries of arrays as wide as the ids for one that is used, to merge all of them
+)
 
 
 def merge_models(
@@ -268,7 +270,7 @@ def ids_of_all(memories: Sequence[RowMemory[Any]]) -> tuple[I64, bool]:
     width = max(memory.room() for memory in memories)
     if (
         all(memory.addresses.direct for memory in memories)
-        and MOST_EMPTY * touched_ids(memories[0]).size >= width
+        and MAX_EMPTY_SHARE * touched_ids(memories[0]).size >= width
     ):
         return np.arange(width), True
     return reduce(union, map(touched_ids, memories)), False

@@ -11,9 +11,9 @@ import numpy as np
 from ..base import ClassWeight, Seed
 from ..parameters import (
     HALF_LIVES,
-    MOST_CELLS,
-    MOST_EPOCHS,
-    MOST_FEATURES,
+    MAX_CELLS,
+    MAX_EPOCHS,
+    MAX_FEATURES,
     Check,
     between,
     checked,
@@ -57,7 +57,7 @@ def is_budget(value: Any) -> bool:
 def is_grid(value: Any) -> bool:
     """Return True for a list of numbers of features, at least one."""
     listed = isinstance(value, list | tuple | np.ndarray) and np.ndim(value) == 1 and len(value) > 0
-    return listed and all(is_integer(k) and 1 <= k < MOST_FEATURES for k in value)
+    return listed and all(is_integer(k) and 1 <= k < MAX_FEATURES for k in value)
 
 
 def is_auto(value: Any) -> bool:
@@ -67,11 +67,11 @@ def is_auto(value: Any) -> bool:
 A_BUDGET = "an integer of 1 or more, or a fraction between 0 and 1"
 BUDGET: tuple[Check, ...] = (
     fits(is_budget, A_BUDGET),
-    fits(lambda value: value < MOST_FEATURES, f"below {MOST_FEATURES:,}"),
+    fits(lambda value: value < MAX_FEATURES, f"below {MAX_FEATURES:,}"),
 )
 BUDGET_OR_AUTO: tuple[Check, ...] = (
     fits(lambda value: is_auto(value) or is_budget(value), f"{A_BUDGET}, or 'auto'"),
-    fits(lambda value: is_auto(value) or value < MOST_FEATURES, f"below {MOST_FEATURES:,}"),
+    fits(lambda value: is_auto(value) or value < MAX_FEATURES, f"below {MAX_FEATURES:,}"),
 )
 
 
@@ -104,10 +104,10 @@ CLASS_WEIGHT: Check = check_class_weight
 HALF_LIFE = between(*HALF_LIVES, None, words="None or, in rows, ")
 GRID = fits(
     lambda value: isinstance(value, bool) or is_grid(value),
-    f"True, False or a list of integers from 1 to below {MOST_FEATURES:,}",
+    f"True, False or a list of integers from 1 to below {MAX_FEATURES:,}",
 )
-CELLS = count(MOST_CELLS, optional=True)
-EPOCHS = count(MOST_EPOCHS)
+CELLS = count(MAX_CELLS, optional=True)
+EPOCHS = count(MAX_EPOCHS)
 ATTRIBUTES = one_of("all", "random")
 
 # Why one of scikit-learn's checks cannot hold for methods whose step grows with the weight of a

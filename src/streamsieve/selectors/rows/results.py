@@ -28,7 +28,7 @@ QUICKLY_READ = 4096  # entries
 WORTH_READING = (
     4096  # non-zeros learned for every entry: then reading all entries is a small part of the work
 )
-LARGEST_SCORE = float(
+MAX_SCORE = float(
     np.finfo(np.float32).max
 )  # a precision beyond float32 is shown as this, which JSON can hold
 
@@ -147,7 +147,7 @@ class RowResults(Results):
     def selected(self) -> tuple[I64, F64]:
         ids, _, scores = self.weights()
         best = np.sort(np.lexsort((ids, -scores))[: self.n_features_selected_])
-        return ids[best], np.minimum(scores[best], LARGEST_SCORE)
+        return ids[best], np.minimum(scores[best], MAX_SCORE)
 
     @alone
     def kept_now(self) -> tuple[I64, F64] | None:

@@ -19,7 +19,7 @@ from ...kernels.rows.members import KEPT
 from ...kernels.rows.scaling import COUNTED, SQUARES, kept_length
 from ...kernels.rows.second_order import SecondOrderState, second_order_update
 from ...kernels.rows.signal import SignalState, signal_update
-from ...kernels.rows.storing import LARGEST
+from ...kernels.rows.storing import MAX_FLOAT32
 from ...kernels.types import F64, I32, I64
 from ...state import empty, negate
 from ...targets import ONLY_NUMBERS
@@ -314,7 +314,7 @@ class SecondOrderRule(MergingRule[S]):
             negate(state.cells[:, 1:])
 
     def remark(self, state: Any) -> Remark | None:
-        return beyond_float32(state.excess[: state.counts[KEPT]] >= LARGEST, self.gamma)
+        return beyond_float32(state.excess[: state.counts[KEPT]] >= MAX_FLOAT32, self.gamma)
 
     # ---- merging
 
@@ -336,7 +336,7 @@ class SecondOrderRule(MergingRule[S]):
         slots = -1 - flags[kept]
         excess[kept] = state.excess.reshape(-1, n_vectors)[slots]
         weight[kept] = state.weight.reshape(-1, n_vectors)[slots]
-        return Estimates(np.minimum(excess, LARGEST), weight)
+        return Estimates(np.minimum(excess, MAX_FLOAT32), weight)
 
     def cells(self, estimates: Estimates) -> NDArray[Any]:
         excess = as_stored(estimates.excess)
@@ -393,7 +393,7 @@ class SecondOrderRule(MergingRule[S]):
     def check_sums(self, state: Any, totals: F64) -> None:
         """Raise ValueError if cells or sums over rows cannot be."""
         integrity.check_numbers(state.cells, self.flags(state))
-        integrity.check_mean(state.kept_squares[0], totals[COUNTED], integrity.LONGEST_ROW**2)
+        integrity.check_mean(state.kept_squares[0], totals[COUNTED], integrity.MAX_ROW_LENGTH**2)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ from .estimates import added, joined
 from .weights import check_class_weight_keys, refuse_products, row_weights
 
 FIRST_NUMBERS = 32  # targets that the centre is chosen from
-LARGEST_NUMBER = 1e30  # of a target: weights beyond float32 could not be kept
+MAX_NUMBER = 1e30  # of a target: weights beyond float32 could not be kept
 QUANTILE = 0.9
 NO_CODES, NO_NUMBERS, NO_CLASSES = np.empty(0, np.int64), np.empty(0), np.empty(0)
 
@@ -267,12 +267,12 @@ class Numbers:
                 f"{row_prefix(origin, rows_before, row)}the target {str(y[row])!r} is not a number;"
                 " the method sofs learns classes"
             ) from None
-        fine = np.abs(numbers) <= LARGEST_NUMBER
+        fine = np.abs(numbers) <= MAX_NUMBER
         if not fine.all():
             row = int(np.flatnonzero(~fine)[0])
             raise DataError(
                 f"{row_prefix(origin, rows_before, row)}its target is {numbers[row]}; drop such"
-                f" rows (targets are numbers up to {LARGEST_NUMBER:.0e})"
+                f" rows (targets are numbers up to {MAX_NUMBER:.0e})"
             )
         return Encoded(numbers, NO_CLASSES, False)
 

@@ -39,9 +39,9 @@ from ...kernels.types import F32, F64, I64
 from ...machine import refuse_beyond_memory
 from ...state import Arrays, arrays_of, empty, schema_of, with_arrays
 from ..diagnosis import numbered
-from ..parameters import LARGEST_WEIGHT, ensure
+from ..parameters import MAX_WEIGHT, ensure
 from .addresses import table_addresses
-from .inputs import LARGEST_SUM
+from .inputs import MAX_SUM
 
 LAST_NONZERO = 1 << 22
 CHOICE_BYTES = 40  # of memory for a non-zero while a choice is made, beside those of the row
@@ -49,13 +49,13 @@ WARM = "warm."  # before the names of its arrays in a model
 N_GENERATORS = 2  # of random numbers: for weights, and for attributes that are asked for
 LAST_ROW = 1024  # of the warm-up
 DENSE = 0.5  # of the rows have a value
-ENOUGH = 10  # non-zeros, to give a sparse column a size of its own
+MIN_NONZEROS = 10  # non-zeros, to give a sparse column a size of its own
 PER_MEDIAN = 1.4826  # standard deviations of normal values around 0 in the median of their sizes
 FAR = 10.0  # times larger or smaller than typical: another scale
 PIECE = 1 << 18  # values scaled at a time, to stay in the cache
 
-MOST_REPORTED = 1000  # columns by their ids
-LARGEST_INT32 = np.iinfo(np.int32).max
+MAX_REPORTED = 1000  # columns by their ids
+MAX_INT32 = np.iinfo(np.int32).max
 
 CHOSEN = "columns."  # before the names of its arrays in a model
 
@@ -150,7 +150,7 @@ class WarmUp:
             ),
             WARM + "answers": answers,
             WARM + "weights": ArraySpec(
-                ("warm_rows",), 0, np.nextafter(LARGEST_WEIGHT, np.inf), dtype=np.float64
+                ("warm_rows",), 0, np.nextafter(MAX_WEIGHT, np.inf), dtype=np.float64
             ),
         }
 
@@ -230,7 +230,7 @@ def choose(block: RowBlock) -> Choice:
     small = np.bincount(columns[sizes < np.float64(typical / FAR)], minlength=counts.size)
     large = np.bincount(columns[sizes > np.float64(typical * FAR)], minlength=counts.size)
     lower = (counts - 1) // 2  # where the lower median of a column is, in order of size
-    far = (counts >= ENOUGH) & ~is_dense & ((small > lower) | (large >= counts - lower))
+    far = (counts >= MIN_NONZEROS) & ~is_dense & ((small > lower) | (large >= counts - lower))
     there = far[columns]
     by_column = sizes[there][np.lexsort((sizes[there], columns[there]))]
     of_own = np.split(by_column, np.cumsum(counts[far])[:-1]) if there.any() else []
@@ -257,7 +257,7 @@ def middle(values: F32) -> float:
 class ColumnMoments(NamedTuple):
     """What is known of dense columns."""
 
-    means: F64 = array("dense", low=-LARGEST_SUM, below=LARGEST_SUM)
+    means: F64 = array("dense", low=-MAX_SUM, below=MAX_SUM)
     deviations: F64 = array("dense", low=0)
     seen: F64 = array(1, low=0)  # rows
 
@@ -294,7 +294,7 @@ class AutoScaling:
             return block.derived(values=block.values.astype(np.float32))
         dense = self.choice.dense
         width = max(block.n_features, int(dense[-1]) + 1) if dense.size else block.n_features
-        kind = np.int64 if width > LARGEST_INT32 else block.indices.dtype
+        kind = np.int64 if width > MAX_INT32 else block.indices.dtype
         indptr = np.empty(block.n_rows + 1, np.int64)
         needed = block.n_nonzero + block.n_rows * dense.size
         if learn:
@@ -336,7 +336,7 @@ class AutoScaling:
         """Return the choice in force, as JSON can hold it; of very many columns their number alone."""
         dense, own, sizes, typical, _ = self.choice
         columns: dict[str, Any] = {"n_dense": dense.size, "n_own": own.size}
-        if max(dense.size, own.size) <= MOST_REPORTED:
+        if max(dense.size, own.size) <= MAX_REPORTED:
             columns |= {"dense": dense.tolist(), "own": own.tolist(), "sizes": sizes.tolist()}
         return {**columns, "typical": float(typical[0]), "final": final}
 

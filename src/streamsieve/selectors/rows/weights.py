@@ -12,15 +12,15 @@ from ...errors import DataError, ParameterError, UsageError, prefix
 from ...kernels.rows.batch import balance
 from ...targets import Encoded, Labels, show
 from ..base import ClassWeight
-from ..parameters import LARGEST_WEIGHT, is_number, require
+from ..parameters import MAX_WEIGHT, is_number, require
 
 
 def check_class_weight(params: Any, name: str, value: Any) -> None:
     """Raise ParameterError unless a value is "auto", None, "balanced" or a dictionary of weights by label."""
     if isinstance(value, dict):
         for label, weight in value.items():
-            expected = f"a weight from 0 to {LARGEST_WEIGHT:.0e} for class {label!r}"
-            require(is_number(weight) and 0 <= weight <= LARGEST_WEIGHT, name, value, expected)
+            expected = f"a weight from 0 to {MAX_WEIGHT:.0e} for class {label!r}"
+            require(is_number(weight) and 0 <= weight <= MAX_WEIGHT, name, value, expected)
     elif value is not None and not (isinstance(value, str) and value in ("auto", "balanced")):
         raise ParameterError(
             name, value, "'auto', None, 'balanced' or a dictionary of weights by label"
@@ -32,12 +32,12 @@ def refuse_weights(block: RowBlock, rows_before: int) -> None:
     weights = block.sample_weight
     if weights is None:
         return
-    fine = (weights >= 0) & (weights <= LARGEST_WEIGHT)
+    fine = (weights >= 0) & (weights <= MAX_WEIGHT)
     if not fine.all():
         row = int(np.flatnonzero(~fine)[0])
         raise DataError(
             f"{prefix(block.origin)}row {rows_before + row + 1}: its sample_weight is"
-            f" {weights[row]}; weights are numbers from 0 to {LARGEST_WEIGHT:.0e}"
+            f" {weights[row]}; weights are numbers from 0 to {MAX_WEIGHT:.0e}"
         )
 
 
@@ -53,14 +53,14 @@ def refuse_products(
     )  # one class alone has the code of the second
     by_class = np.array([weight_of(label, class_weight) for label in classes.tolist()])
     products = block.sample_weight * by_class[numbers]
-    large = np.flatnonzero(products > LARGEST_WEIGHT)
+    large = np.flatnonzero(products > MAX_WEIGHT)
     if large.size:
         row = int(large[0])
         label = show(classes[numbers[row]])
         raise DataError(
             f"{prefix(block.origin)}row {rows_before + row + 1}: its sample_weight,"
             f" {block.sample_weight[row]:g}, times the class_weight of {label} is"
-            f" {products[row]:g}; rows count at most {LARGEST_WEIGHT:.0e} times"
+            f" {products[row]:g}; rows count at most {MAX_WEIGHT:.0e} times"
         )
 
 
