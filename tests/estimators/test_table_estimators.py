@@ -143,6 +143,16 @@ def test_missing_numbers_of_a_table_are_filled_in_as_in_the_training(estimator):
     assert np.array_equal(estimator.transform(frame), estimator.transform(filled))
 
 
+def test_columns_of_text_that_the_training_omitted_are_not_read(tmp_path):
+    numbers = FRAME.select_dtypes("number")
+    frame = numbers.fillna(0).assign(note=[f"text {row % 3}" for row in range(len(FRAME))])
+    y = np.arange(len(frame)) % 2
+    source = ss.open_source((frame, y), strings="drop")
+    ss.OGD(2).fit_source(source).save(tmp_path / "model")
+    model = ss.load(tmp_path / "model")
+    assert np.array_equal(model.predict(frame), model.predict(frame.drop(columns="note")))
+
+
 def test_encoded_table_is_read_as_numbers(model):
     encoded = pd.get_dummies(FRAME, columns=["town", "plan"], prefix_sep="=")[
         model.feature_names_in_

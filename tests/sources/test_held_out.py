@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
 
 import streamsieve as ss
@@ -12,6 +15,7 @@ from streamsieve.runs import RunDirectory
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import BlockSource
 from streamsieve.sources.wrapped import hold_out
+from streamsieve.workflow import convert_to_columns
 
 from .reading import put, read
 
@@ -151,3 +155,15 @@ def test_a_source_of_rows_that_is_opened_already_can_be_held_out(tmp_path):
     )
     record = ss.select(open_source(path, "y"), "sofs", 1, test=0.5)
     assert 60 < record.n_rows < 140
+
+
+def test_names_in_a_file_of_columns_are_kept(tmp_path: Path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(200, 3))
+    frame = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": (X[:, 1] > 0).astype(int)})
+    table, columns = tmp_path / "rows.csv", tmp_path / "columns.parquet"
+    frame.to_csv(table, index=False)
+    convert_to_columns(table, columns, target="y")
+    ss.select(columns, "online-substitution", 1, test=0.3, output=tmp_path / "run")
+    blocks = list(workflow.predict(tmp_path / "run", table, "y"))
+    assert sum((predicted.labels == y).sum() for predicted, y in blocks) > 180

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 Kind = Literal["number", "boolean", "date", "onehot", "hash"]
 TEXT = "onehot", "hash"
 
-MOST_LEVELS = 1000  # of a column
+MAX_LEVELS = 1000  # of a column
 NUMBER, FIRST_ROW = range(
     2
 )  # of a new level: how many new ones came before, and the row in which it comes first
 BUCKETS = 256  # of a column whose text is hashed
-MOST_COLUMNS, LONGEST_TEXT = 1 << 22, 1 << 20  # of what a model may say
-LARGEST_FILL = 3e38  # a float32
+MAX_COLUMNS, MAX_TEXT_LENGTH = 1 << 22, 1 << 20  # of what a model may say
+MAX_FILL = 3e38  # a float32
 
 
 class Column(NamedTuple):
@@ -63,7 +63,7 @@ class Column(NamedTuple):
 
 def is_short(text: str) -> bool:
     """Return True for a text that a model may have."""
-    return len(text) <= LONGEST_TEXT
+    return len(text) <= MAX_TEXT_LENGTH
 
 
 class ColumnFields(TypedDict):
@@ -74,14 +74,14 @@ class ColumnFields(TypedDict):
     levels: NotRequired[
         Annotated[list[Annotated[str, is_short]], lambda levels: all(map(lt, levels, levels[1:]))]
     ]
-    fill: NotRequired[Annotated[float, lambda fill: abs(fill) <= LARGEST_FILL]]
+    fill: NotRequired[Annotated[float, lambda fill: abs(fill) <= MAX_FILL]]
 
 
 class EncodingFields(TypedDict):
     """An encoding as a model has it."""
 
     missing: MissingValues
-    columns: Annotated[list[ColumnFields], lambda columns: 0 < len(columns) <= MOST_COLUMNS]
+    columns: Annotated[list[ColumnFields], lambda columns: 0 < len(columns) <= MAX_COLUMNS]
     late: NotRequired[list[tuple[Count, Annotated[str, is_short]]]]
 
 
@@ -117,13 +117,10 @@ class Encoding:
         missing: str = "error",
         reduced: bool = False,
         late: Sequence[LateLevel] = (),
+        omits_text: bool = False,
     ) -> None:
-        self.columns, self.missing, self.reduced, self.late = (
-            tuple(columns),
-            missing,
-            reduced,
-            list(late),
-        )
+        self.columns, self.missing, self.reduced = tuple(columns), missing, reduced
+        self.late, self.omits_text = list(late), omits_text
         self.texts = [
             position for position, column in enumerate(self.columns) if column.kind in TEXT
         ]
@@ -139,9 +136,8 @@ class Encoding:
     @property
     def is_plain(self) -> bool:
         """Return True for numbers as they are, which other data without an encoding has as well."""
-        return self.missing in ("error", "skip") and all(
-            column.kind == "number" for column in self.columns
-        )
+        is_as_written = self.missing in ("error", "skip") and not self.omits_text
+        return is_as_written and all(column.kind == "number" for column in self.columns)
 
     @property
     def n_features(self) -> int:
@@ -218,7 +214,8 @@ class Encoding:
         used = sorted(positions)
         place = {position: at for at, position in enumerate(used)}
         late = [LateLevel(place[at], level) for at, level in self.late if at in place]
-        return Encoding([self.columns[at] for at in used], self.missing, self.reduced, late)
+        columns = [self.columns[at] for at in used]
+        return Encoding(columns, self.missing, self.reduced, late, self.omits_text)
 
     # ---- as JSON
 
@@ -254,7 +251,7 @@ class Encoding:
         if len(set(late)) < len(late) or any(level in columns[at].levels for at, level in late):
             raise ValueError("its encoding has a level twice")
         encoding = cls(columns, content["missing"], late=late)
-        if any(count > MOST_LEVELS for count in encoding.n_levels().values() if count != BUCKETS):
+        if any(count > MAX_LEVELS for count in encoding.n_levels().values() if count != BUCKETS):
             raise ValueError("its encoding has too many levels of a column")
         return encoding
 
@@ -271,7 +268,7 @@ class Encoding:
         for late in sorted(rows.new, key=lambda late: (rows.new[late][FIRST_ROW], late.column)):
             ids = self.ids[late.column]
             if late.level not in ids:  # rows before these may have brought it
-                if len(ids) == MOST_LEVELS:
+                if len(ids) == MAX_LEVELS:
                     raise too_many_levels(
                         rows.where.origin, [self.columns[late.column].name], is_id=False
                     )
@@ -296,7 +293,7 @@ class Encoding:
 
 def too_many_levels(origin: str, names: list[str], is_id: bool) -> DataError:
     """Return what to say of columns of text with more different values than there can be features."""
-    many = f"with more than {MOST_LEVELS:,} different values"
+    many = f"with more than {MAX_LEVELS:,} different values"
     what = (
         f"column {names[0]!r} is text"
         f" {'that is another in every row, as names and ids are' if is_id else many}"

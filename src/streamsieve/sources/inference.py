@@ -15,7 +15,7 @@ import pyarrow as pa
 from ..errors import DataError, UsageError, prefix, spell
 from .arrow_values import Where, days_of, is_numeric, is_text, levels_in, numbers_of, truth_of
 from .base import AbsentColumnError, Note
-from .encoding import MOST_LEVELS, Column, Encoding, too_many_levels
+from .encoding import MAX_LEVELS, Column, Encoding, too_many_levels
 from .options import ReadOptions
 from .text import is_number
 
@@ -24,7 +24,7 @@ Known = dict[str, Content]  # what is clear already, by the name of a column
 Infer = Callable[[ReadOptions, Known], "list[ColumnStats]"]  # what the first rows of a table hold
 
 HEAD_ROWS = 1 << 16  # the first rows, which show what columns hold
-LEAST_UNIQUE = 20  # rows: where all texts of so many differ, they name the rows
+MIN_UNIQUE_ROWS = 20  # rows: where all texts of so many differ, they name the rows
 ID_NAMES = {
     "id",
     "index",
@@ -38,8 +38,8 @@ ID_NAMES = {
     "unnamed: 0",
     "",
 }
-MOST_SUSPECTS = 8  # columns that are looked at for numbers of rows
-MOST_NAMED = 5  # columns in a message
+MAX_SUSPECTS = 8  # columns that are looked at for numbers of rows
+MAX_NAMED = 5  # columns in a message
 READ_AS = {"number": numbers_of, "boolean": truth_of, "date": days_of}
 
 
@@ -68,7 +68,9 @@ class ColumnStats:
         """Return True for text that is another in every row."""
         present = self.rows - self.missing
         return (
-            not self.repeats and min(present, MOST_LEVELS) >= LEAST_UNIQUE and len(self.levels) > 0
+            not self.repeats
+            and min(present, MAX_LEVELS) >= MIN_UNIQUE_ROWS
+            and len(self.levels) > 0
         )
 
     def add(self, values: pa.Array, where: Where) -> None:
@@ -130,7 +132,7 @@ def looks_like_id(name: str, values: Any) -> bool:
         return False
     if may_be_id(name):
         return bool(np.unique(values).size == values.size)
-    counts = values.size >= LEAST_UNIQUE and values[0] in (0, 1)
+    counts = values.size >= MIN_UNIQUE_ROWS and values[0] in (0, 1)
     return bool(counts and (np.diff(values) == 1).all())
 
 
@@ -163,7 +165,7 @@ def infer_by_types(
             break
     numbers = [name for name, kind in types.items() if is_numeric(kind)]
     suspects = [name for name in numbers if may_be_id(name) or name == next(iter(types))][
-        :MOST_SUSPECTS
+        :MAX_SUSPECTS
     ]
     for batch in islice(batches_with(suspects) if suspects else (), 1):
         for name in suspects:
@@ -233,21 +235,19 @@ def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -
     texts = [one for one in stats if one.content == "text"]
     if texts and options.strings == "error":
         raise _are_text(texts, origin)
-    refused = [one for one in texts if one.names_rows or len(one.levels) > MOST_LEVELS]
+    refused = [one for one in texts if one.names_rows or len(one.levels) > MAX_LEVELS]
     if refused and options.strings == "onehot":
         raise too_many_levels(origin, [one.name for one in refused], refused[0].names_rows)
-    columns = [
-        _column_of(one, options)
-        for one in stats
-        if one.content != "text" or options.strings != "drop"
-    ]
+    omits_text = bool(texts) and options.strings == "drop"
+    columns = [_column_of(one, options) for one in stats if one.content != "text" or not omits_text]
     if not any(column.width for column in columns):
         raise DataError(
             f"{prefix(origin)}there is no column but the target and columns of text that are"
             " omitted"
         )
     incomplete = tuple(one.name for one in stats if one.missing)
-    return Inferred(Encoding(columns, options.missing), tuple(_notes(stats, options)), incomplete)
+    encoding = Encoding(columns, options.missing, omits_text=omits_text)
+    return Inferred(encoding, tuple(_notes(stats, options)), incomplete)
 
 
 def read_tables(
@@ -316,14 +316,14 @@ def _notes(facts: Sequence[ColumnStats], options: ReadOptions) -> Iterable[Note]
         them = "them" if len(ids) > 1 else "it"
         what = "look like numbers of rows" if len(ids) > 1 else "looks like a number of the row"
         yield Note(
-            "row ids", f"{_listed(ids)} {what}", f"omit {them}: {spell('drop', ids[:MOST_NAMED])}"
+            "row ids", f"{_listed(ids)} {what}", f"omit {them}: {spell('drop', ids[:MAX_NAMED])}"
         )
 
 
 def _listed(names: list[str]) -> str:
-    shown = ", ".join(map(repr, names[:MOST_NAMED]))
+    shown = ", ".join(map(repr, names[:MAX_NAMED]))
     return f"column{'s' if len(names) > 1 else ''} {shown}" + (
-        " and more" if len(names) > MOST_NAMED else ""
+        " and more" if len(names) > MAX_NAMED else ""
     )
 
 

@@ -21,7 +21,7 @@ from ..errors import DataError, UsageError, spell
 from ..json_text import Count, conforms
 from ..kernels.chance import draw_by_number
 from ..naming import title
-from .base import LARGEST_INDEX, ColumnSource, DataSource, Missing, Source
+from .base import MAX_INDEX, ColumnSource, DataSource, Missing, Source
 from .groups import features_of
 from .options import ReadOptions
 from .text import read_compressed
@@ -178,7 +178,7 @@ def ids_of(
         word = name.strip()
         if name in by_name:
             ids.extend(by_name[name])
-        elif word.isascii() and word.isdigit() and first <= int(word) < LARGEST_INDEX:
+        elif word.isascii() and word.isdigit() and first <= int(word) < MAX_INDEX:
             ids.append(int(word) - first)
         else:
             near = get_close_matches(name, by_name, n=3)
@@ -202,8 +202,12 @@ class DrawnRows(WrappedRows):
     What a row draws depends on its number and the seed alone: it is the same in every reading.
     """
 
-    def __init__(self, rows: Source, fraction: float, seed: int, held_out: bool) -> None:
+    def __init__(
+        self, rows: Source, fraction: float, seed: int, held_out: bool, names: NDArray[Any] | None
+    ) -> None:
         super().__init__(rows, n_rows=None, splittable=False)
+        if self.facts.names_in_blocks:  # of columns, whose rows are read here
+            self.facts = replace(self.facts, feature_names=names, names_in_blocks=False)
         self.fraction, self.seed, self.held_out = fraction, seed, held_out
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -244,7 +248,10 @@ def hold_out(rows: Source, fraction: float, seed: int) -> tuple[Source, Source]:
             f"{rows.name}: can be read only once, and rows that are held out are read after all"
             " others; save it to a file, or test on another"
         )
-    return DrawnRows(rows, fraction, seed, False), DrawnRows(rows, fraction, seed, True)
+    names = rows.all_names()
+    return DrawnRows(rows, fraction, seed, False, names), DrawnRows(
+        rows, fraction, seed, True, names
+    )
 
 
 # ---- names
