@@ -4,7 +4,7 @@ VENV := .venv
 RUN := $(VENV)/bin
 unexport PYTHONDONTWRITEBYTECODE  # or every process would compile all that it imports
 
-.PHONY: demo test lint kernels checks test-full browser bounds coverage fuzz mutation audit benchmark benchmark-peers benchmark-scaling reproduce clean
+.PHONY: demo test lint kernels checks docs test-full browser bounds coverage fuzz mutation audit benchmark benchmark-peers benchmark-scaling reproduce clean
 
 demo: $(VENV)/.installed
 	$(RUN)/python examples/demo.py
@@ -27,10 +27,14 @@ PROCESSES ?= 2
 checks: $(VENV)/.installed-dev browser
 	$(RUN)/python -m pytest -n $(PROCESSES) --dist loadscope --no-loadscope-reorder -m "not slow"
 
+# The documentation site, in docs/_build/html; a warning is an error.
+docs: $(VENV)/.installed-docs
+	$(RUN)/python -m sphinx --fail-on-warning --keep-going --quiet -b html docs docs/_build/html
+
 # Everything, then once more with every index checked, then with kernels as Python: about two hours on two cores.
 test-full: lint $(VENV)/.installed-dev browser
 	FULL_TESTS=1 $(RUN)/python -m pytest -n 2 --dist loadscope --no-loadscope-reorder --hypothesis-profile=explore
-	$(MAKE) bounds coverage
+	$(MAKE) docs bounds coverage
 
 # Numba keeps what it compiles by source, not by option: another folder for kernels that check their indices.
 bounds: $(VENV)/.installed-dev
@@ -104,6 +108,11 @@ $(VENV)/.installed-benchmark: pyproject.toml
 	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable ".[benchmark]"
 	touch $@ $(VENV)/.installed
 
+$(VENV)/.installed-docs: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(RUN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable ".[docs]"
+	touch $@ $(VENV)/.installed
+
 clean:
-	rm -rf $(VENV) .coverage .numba .numba-bounds build dist demo-run .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf docs/_build docs/gallery docs/reference/generated $(VENV) .coverage .numba .numba-bounds build dist demo-run .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Which method when: ``ss.compare`` over many sets, for the tables of docs/choosing.md.
+"""Which method when: ``ss.compare`` over many sets, for the tables of docs/explanation/choosing.md.
 
     python benchmarks/choosing.py [--write] [--questions words genes ...] [--jobs 1] [--keep FOLDER]
 
@@ -22,7 +22,7 @@ from sklearn.datasets import load_diabetes
 import streamsieve as ss
 from report import load, machine, parser, table, write_section
 
-PAGE = Path(__file__).parents[1] / "docs" / "choosing.md"
+PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "choosing.md"
 NOISE_COLUMNS, DRAWN_ROWS = 500, 600
 
 Set = tuple[Any, Any]
@@ -241,7 +241,7 @@ def main() -> None:
     )
     options.add_argument("--keep", type=Path, help="folder for what is finished")
     options.add_argument(
-        "--write", action="store_true", help="put the tables into docs/choosing.md"
+        "--write", action="store_true", help="put the tables into docs/explanation/choosing.md"
     )
     arguments = options.parse_args()
     for name in arguments.questions:

@@ -7,7 +7,7 @@ positive; 30 features, each in 0.2 to 2 % of the rows, say something about the c
 learn from, and a third to test on. Every method selects k features; a logistic regression, the same
 for all, is then fitted to them on the rows that were learned from, and its AUC is that on the test
 rows. SOFS: Wu, Hoi, Mei, Yu 2017. The columns are in random order, so that nobody gains by taking
-the first of equal ones. ``--write`` puts the table into docs/performance.md.
+the first of equal ones. ``--write`` puts the table into docs/explanation/performance.md.
 """
 
 from __future__ import annotations
@@ -156,7 +156,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument(
-        "--write", action="store_true", help="put the table into docs/performance.md"
+        "--write", action="store_true", help="put the table into docs/explanation/performance.md"
     )
     options = parser.parse_args()
     warnings.simplefilter("ignore")

@@ -7,7 +7,7 @@ stream and on workers that select from columns of their own. Both depend on the 
 the one stream is also run with the columns in a random order: how much of it is the same then is
 what there is to compare with. Features are selected from 70 % of the rows; a logistic regression of
 the selected, standardised columns is tested on the others. A run without ``--sets`` writes its
-section of docs/performance.md.
+section of docs/explanation/performance.md.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ vocabulary's (Zipf), some are informative, each with weaker copies. For group-SA
 in groups of a hundredth of them all. The paper's times, of MATLAB code on a PC, are for the real
 sets (tables VII and XXIII). And leukemia, whose figure is that of the authors' library. And columns
 that are nearly all relevant, of which 200 are wanted: most of them are less relevant than all that
-are kept. A run writes its section of docs/performance.md.
+are kept. A run writes its section of docs/explanation/performance.md.
 """
 
 from __future__ import annotations

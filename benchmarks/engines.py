@@ -6,7 +6,7 @@ X1 (100,000 rows, 410 MB of text) in eight compressed files, and a CSV table of 
 2,000 columns (511 MB), are written to the system's folder for temporary files and kept there. What
 is measured is the command, from its start to its end: ``streamsieve select ... -k 100``, with and
 without ``--engine local --workers N``. ``--quick`` takes a twentieth of the rows, to try the
-script. Any other run writes its section of docs/performance.md.
+script. Any other run writes its section of docs/explanation/performance.md.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ SOFS: Wu, Hoi, Mei, Yu 2017. Three tables:
   are the best of 16 combinations, found on the test rows.
 - memory: the resident memory of the process after 10**6, 10**7 and, with ``--long``, 10**8 different ids.
 
-``--write`` puts the tables into docs/performance.md.
+``--write`` puts the tables into docs/explanation/performance.md.
 """
 
 from __future__ import annotations
@@ -331,7 +331,7 @@ def memory(most: int) -> str:
 def main() -> None:
     options = parser(__doc__ or "")
     options.add_argument(
-        "--write", action="store_true", help="put the tables into docs/performance.md"
+        "--write", action="store_true", help="put the tables into docs/explanation/performance.md"
     )
     options.add_argument("--long", action="store_true", help="go on to 100 million different ids")
     options.add_argument("--only", choices=("sets", "race", "memory"), help="one of the tables")

@@ -4,7 +4,7 @@
 
 Every learner sees the same rows, warm: the first ones are not counted. A figure is that of the
 fastest tenth of stretches of 20 rows, so that other programs on the machine count little; all are
-of one run. ``--write`` puts the table into docs/performance.md.
+of one run. ``--write`` puts the table into docs/explanation/performance.md.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ def learners() -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument(
-        "--write", action="store_true", help="write the section of docs/performance.md"
+        "--write", action="store_true", help="write the section of docs/explanation/performance.md"
     )
     options = parser.parse_args()
     rows, labels, X = stream()

@@ -6,7 +6,7 @@ X1 (100,000 rows, 30 M non-zeros, about 410 MB of text) and a table of 100,000 r
 are written to the system's folder for temporary files and kept there. Blocks are made and thrown
 away. Every measurement is made in a process of its own, after a first round that compiles the
 kernels and brings the files into the page cache. ``--quick`` reads a fiftieth of the rows, to try
-the script. Any other run writes its section of docs/performance.md.
+the script. Any other run writes its section of docs/explanation/performance.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the benchmarks share: measuring in a process of its own, data sets, and the sections of docs/performance.md.
+"""What the benchmarks share: measuring in a process of its own, data sets, and the sections of docs/explanation/performance.md.
 
 A script's section is between ``<!-- name: begin -->`` and ``<!-- name: end -->``; ``write_section``
 replaces what is between them and leaves the rest of the document alone.
@@ -37,7 +37,7 @@ __all__ = [
 P = ParamSpec("P")
 R = TypeVar("R")
 
-DOCUMENT = Path(__file__).parents[1] / "docs" / "performance.md"
+DOCUMENT = Path(__file__).parents[1] / "docs" / "explanation" / "performance.md"
 
 
 def apart(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:

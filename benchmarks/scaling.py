@@ -7,7 +7,7 @@ first 100,000 of them (30 M non-zeros) with 10^4 to 10^9 features, then 10^4 to 
 features. If cost follows the non-zeros alone, nanoseconds per non-zero stay what they are at the
 first point. A point that would take more than half of the memory available is omitted and says so.
 ``--quick`` takes few rows, to see that everything works; a full run writes its section of
-docs/performance.md.
+docs/explanation/performance.md.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ the regressors. The workers are threads; the answer is that of processes and of 
 
 Sets without a test part are split 70/30. `uncentred` is generated: 200 columns of positive values,
 learned with ``normalize="l2"``, so that all columns push a score the same way; natural deltas that
-add up undamped fall apart there. ``--write`` puts the tables into docs/distributed.md.
+add up undamped fall apart there. ``--write`` puts the tables into docs/howto/many_machines.md.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from streamsieve.model import Model
 from streamsieve.registry import merge_models
 from streamsieve.sources.arrays import ArraySource
 
-PAGE = Path(__file__).parents[1] / "docs" / "distributed.md"
+PAGE = Path(__file__).parents[1] / "docs" / "howto" / "many_machines.md"
 WORKERS = (2, 4, 8)
 MORE_WORKERS = 16  # by the chosen rule
 ORDERS, QUICK_ORDERS = 3, 1
@@ -419,7 +419,7 @@ def main() -> None:
     )
     options.add_argument("--jobs", type=int, default=2, help="how many sets at a time")
     options.add_argument(
-        "--write", action="store_true", help="put the tables into docs/distributed.md"
+        "--write", action="store_true", help="put the tables into docs/howto/many_machines.md"
     )
     chosen = options.parse_args()
     if chosen.write and (chosen.quick or chosen.sets):

@@ -8,7 +8,7 @@ written to the system's folder for temporary files in three formats and kept the
 measurement is made in a process of its own, after a first round that compiles the kernels and
 brings the files into the page cache. ``--x3`` adds X3 in full, which takes 4.2 GB of memory;
 ``--x3-text`` X3 from a text file of 16 GB as ``streamsieve generate x3 -o FILE`` writes it. A run
-with ``--x3`` writes its section of docs/performance.md.
+with ``--x3`` writes its section of docs/explanation/performance.md.
 
 ``--classes`` is apart from all that: learning rows of many classes, say those of
 20news.train.svm.xz, from memory, k = 500, in seconds of the processor; all of it and the kernel

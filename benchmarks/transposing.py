@@ -6,7 +6,7 @@
 20,000 rows, 16.6 million features, 73 million non-zeros of four digits, low ids more frequent than
 high ones. ``streamsieve convert --columns`` writes a file of columns, in memory and through the
 disk; scikit-learn's ``load_svmlight_file`` and SciPy's ``tocsc`` only bring them into memory. Each
-in a process of its own. A run writes its section of docs/performance.md.
+in a process of its own. A run writes its section of docs/explanation/performance.md.
 """
 
 from __future__ import annotations

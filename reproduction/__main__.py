@@ -16,7 +16,7 @@ from . import EXPERIMENTS, MISSING, Experiment, Folders, Setting, find_folders
 from .data import ROOT, absent
 from .page import section_text, write_section
 
-PAGE = ROOT / "docs" / "reproduction.md"
+PAGE = ROOT / "docs" / "explanation" / "reproduction.md"
 ALL = "all"
 
 
@@ -38,7 +38,9 @@ ALL = "all"
     help="Processes for repeats; as many as there are cores by default.",
 )
 @click.option(
-    "--write", is_flag=True, help="Write the sections of docs/reproduction.md; not with --quick."
+    "--write",
+    is_flag=True,
+    help="Write the sections of docs/explanation/reproduction.md; not with --quick.",
 )
 def main(
     names: tuple[str, ...],

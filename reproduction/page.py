@@ -27,7 +27,7 @@ INTRODUCTION = """# The papers' tables and figures, run again
 `python -m reproduction NAME...`, in a clone of the project, runs a table or figure by its paper's protocol and prints
 the paper's figures and those measured, side by side; with `--write` it writes its section of this page, too. `--list`
 shows all of them, the data that they need and how long they take; `--quick` runs them small, on the sets shipped in
-[examples/data](../examples/data/README.md). Other data is read from the folder that `--data` or `STREAMSIEVE_DATA`
+`examples/data`. Other data is read from the folder that `--data` or `STREAMSIEVE_DATA`
 names, one file `name.svm.xz` per set.
 
 Methods are run in the papers' forms (`reproduction/forms.py`), not by streamsieve's defaults, unless a row

@@ -193,7 +193,7 @@ def test_a_section_has_its_command_its_time_and_every_deviation() -> None:
 
 
 def test_the_page_has_sections_of_experiments_in_their_order() -> None:
-    text = (ROOT / "docs" / "reproduction.md").read_text()
+    text = (ROOT / "docs" / "explanation" / "reproduction.md").read_text()
     names = [found["name"] for found in SECTION.finditer(text)]
     assert names == [name for name in EXPERIMENTS if name in names]
     assert text.startswith(INTRODUCTION)

@@ -1,0 +1,62 @@
+"""The documentation site: every public name has a page, every page is reached, every link leads somewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from pathlib import Path
+from types import ModuleType
+
+import streamsieve as ss
+from tests.paths import ROOT
+
+DOCS = ROOT / "docs"
+LINK = re.compile(r"\]\(([^)\s#]+)(?:#[^)]*)?\)")
+ENTRY = re.compile(r"^[\w/-]+$", re.MULTILINE)
+GENERATED = {"gallery/index"}  # pages of the gallery are made from its programs
+
+
+def reference_pages() -> ModuleType:
+    """Return the module that writes the pages of the reference."""
+    path = DOCS / "_ext" / "reference_pages.py"
+    spec = importlib.util.spec_from_file_location("reference_pages", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def pages() -> list[Path]:
+    outside = {"_build", "notes", "gallery", "generated"}
+    return [path for path in sorted(DOCS.glob("**/*.md")) if not outside & set(path.parts)]
+
+
+def test_every_public_name_has_a_reference_page() -> None:
+    page = reference_pages().python_page()
+    names = set(re.findall(r"^   streamsieve\.(\w+)$", page, re.MULTILINE))
+    assert names == {name for name in ss.__all__ if not name.startswith("_")}
+
+
+def test_every_page_is_in_the_contents() -> None:
+    generated = {f"reference/{Path(name).stem}" for name in reference_pages().PAGES}
+    listed = {"index"}
+    for path in pages():
+        folder = path.relative_to(DOCS).parent
+        for block in re.findall(r"```\{toctree\}\n(.*?)```", path.read_text(), re.DOTALL):
+            listed |= {os.path.normpath(folder / entry) for entry in ENTRY.findall(block)}
+    there = {str(path.relative_to(DOCS).with_suffix("")) for path in pages()}
+    assert listed == there | generated | GENERATED
+
+
+def test_every_link_of_a_page_leads_to_a_file() -> None:
+    generated = {DOCS / "reference" / name for name in reference_pages().PAGES}
+    broken = []
+    for path in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *pages()):
+        for target in LINK.findall(path.read_text()):
+            file = Path(os.path.normpath(path.parent / target))
+            is_generated = file in generated or "generated" in file.parts or "gallery" in file.parts
+            if "://" not in target and not is_generated and not file.exists():
+                broken.append(f"{path.relative_to(ROOT)}: {target}")
+    assert not broken, "\n".join(broken)
