@@ -1,4 +1,4 @@
-"""What the benchmarks share: measuring in a process of its own, data sets, and the sections of docs/explanation/performance.md.
+"""Measure in a process of its own, load data sets, and write sections of docs/explanation/performance.md.
 
 A script's section is between ``<!-- name: begin -->`` and ``<!-- name: end -->``; ``write_section``
 replaces what is between them and leaves the rest of the document alone.
