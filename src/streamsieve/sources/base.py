@@ -67,7 +67,7 @@ class SourceFacts:
     splittable: bool = False  # rows can be read from the middle, so in shards
     has_labels: bool = True
     n_bytes: int | None = None
-    takes_target: bool = False  # a table, whose target column must be named
+    takes_target: bool = False  # a table, whose target column must be given
     target: str | None = None
     weight: str | None = None  # the column of row weights
     renumbered: str | None = None  # the mark of the selection that renumbered the features
@@ -78,7 +78,7 @@ class SourceFacts:
     columns_splittable: bool = False  # columns can be read in shards
     value_type: type[np.floating[Any]] = np.float64  # holds every value exactly
     has_groups: bool = False  # column blocks have groups
-    group_names: NDArray[Any] | None = None  # by group number; None if not named
+    group_names: NDArray[Any] | None = None  # by group number; None if there are none
 
 
 class DataSource(ABC):

@@ -15,7 +15,7 @@ from ..errors import DataError
 from .base import file_size
 
 CURE = (
-    "wait until it is complete, and start again (rows that are still being written can be piped:"
+    "wait until it is complete, and begin again (rows that are still being written can be piped:"
     " tail -c +1 -f)"
 )
 

@@ -47,7 +47,7 @@ def files_of(names: Names) -> list[Path]:
         return _expand(names)
     for name in filter(is_no_file, names):
         raise UsageError(
-            f"{name}: is not a file, so it cannot be read together with other data; give it alone"
+            f"{name}: is not a file, so it cannot be read with other data; give it by itself"
         )
     paths = [path for name in names for path in _expand(name)]
     files = _non_empty(paths) if len(paths) > 1 else paths
@@ -65,7 +65,7 @@ def name_of(names: Names, files: Sequence[Path]) -> str:
     return f"{files[0]} to {files[-1]} ({len(files):,} files)"
 
 
-def natural(path: Path) -> tuple[list[list[tuple[bool, int, str]]], str]:
+def natural_key(path: Path) -> tuple[list[list[tuple[bool, int, str]]], str]:
     """Return a sort key by which numbers in names are compared as numbers."""
     words = (re.findall(r"(\d+)|(\D+)", part) for part in path.parts)
     return [[(not digits, int(digits or 0), text) for digits, text in part] for part in words], str(
@@ -103,7 +103,7 @@ def _list_folder(folder: Path) -> list[Path]:
             continue
         folders[:] = [name for name in folders if not name.startswith(OMITTED)]
         paths += [Path(subfolder, name) for name in names if not name.startswith(OMITTED)]
-    return _non_empty(sorted(paths, key=natural))
+    return _non_empty(sorted(paths, key=natural_key))
 
 
 def _match_pattern(pattern: str) -> list[Path]:
@@ -118,7 +118,7 @@ def _match_pattern(pattern: str) -> list[Path]:
         ]
         return not hidden or (hidden == [path.name] and pattern_parts[-1].startswith(OMITTED))
 
-    paths = sorted(filter(is_wanted, map(Path, glob(pattern, recursive=True))), key=natural)
+    paths = sorted(filter(is_wanted, map(Path, glob(pattern, recursive=True))), key=natural_key)
     files = [file for path in paths for file in (_list_folder(path) if path.is_dir() else [path])]
     # With ``**``, both a file and its folder match.
     files = _non_empty(list(dict.fromkeys(files)))

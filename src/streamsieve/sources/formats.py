@@ -42,7 +42,7 @@ class Layout(NamedTuple):
 
 @dataclass(frozen=True)
 class Format:
-    """A format, recognized by the suffixes of its files; functions are ``module:function``."""
+    """A format, recognized by the suffixes of its files; functions are ``module:name``."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -128,7 +128,7 @@ FOREIGN = {  # the first bytes of files in other formats
 
 
 def function(reference: str) -> Any:
-    """Import the function that an entry of the table names."""
+    """Import what an entry of the table gives as ``module:name``."""
     module, _, name = reference.partition(":")
     return attrgetter(name)(import_module(f".{module}", __package__))
 
