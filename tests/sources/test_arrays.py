@@ -1,4 +1,4 @@
-"""Matrices from .npz files and from memory: the same rows, and a plain word about what cannot be used."""
+"""Matrices from .npz files and from memory: rows are the same; errors say what cannot be used."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from .reading import (
 )
 
 
-def put_npz(path: Path, matrix: Any, **more: Any) -> Path:
+def put_npz(path: Path, matrix: Any, **members: Any) -> Path:
     csr = matrix.tocsr()
     np.savez(
         path,
@@ -37,7 +37,7 @@ def put_npz(path: Path, matrix: Any, **more: Any) -> Path:
         indptr=csr.indptr,
         indices=csr.indices,
         data=csr.data,
-        **more,
+        **members,
     )
     return path
 
@@ -74,9 +74,9 @@ def test_truncated_npz_is_named(tmp_path, matrix, keep):
 def test_npz_with_rubbish_inside_is_named(tmp_path, matrix):
     sparse.save_npz(tmp_path / "rows.npz", matrix)
     whole = (tmp_path / "rows.npz").read_bytes()
-    at = whole.index(b"data.npy") + 60
+    offset = whole.index(b"data.npy") + 60
     assert "not a sparse matrix" in refusal(
-        put(tmp_path, whole[:at] + b"rubbish!" + whole[at + 8 :], "hurt.npz"), None
+        put(tmp_path, whole[:offset] + b"rubbish!" + whole[offset + 8 :], "hurt.npz"), None
     )
 
 

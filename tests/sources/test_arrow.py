@@ -1,4 +1,4 @@
-"""Arrow files: views of the file and not copies, checked in one pass, and a plain word about what cannot be read."""
+"""Arrow files: blocks are views and not copies, checked in one pass; errors say what is wrong."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def rows_of(path: Path) -> list[list[tuple[int, float]]]:
 
 
 def refusal(path: Path, **options: Any) -> str:
-    """What is said about a file, which is always named first."""
+    """Return the message about a file, without the name of the file that it begins with."""
     with pytest.raises(DataError) as caught:
         list(open_source(path, **options).row_blocks())
     assert str(caught.value).startswith(str(path))
@@ -96,8 +96,8 @@ def test_one_pass_finds_what_a_look_at_every_entry_finds(entries, dtype):
     indptr = np.concatenate([[0], np.cumsum([len(ids) for ids, _ in rows])]).astype(np.int64)
     indices = np.array([index for ids, _ in rows for index in ids], dtype)
     values = np.array([value for _, row in rows for value in row], np.float32)
-    found = check_rows(indptr, frozen(indices, dtype), frozen(values.view(np.uint32), np.uint32))
-    assert found == plain_check(rows)
+    result = check_rows(indptr, frozen(indices, dtype), frozen(values.view(np.uint32), np.uint32))
+    assert result == plain_check(rows)
 
 
 # Reading
@@ -149,7 +149,7 @@ def test_table_is_read_by_batches_and_names(tmp_path):
 
 
 def mapped_spans(path: Path) -> list[tuple[int, int]]:
-    """Where in memory this process has mapped a file."""
+    """Return the parts of the memory where this process has mapped a file."""
     lines = [
         line
         for line in Path("/proc/self/maps").read_text().splitlines()
@@ -224,7 +224,7 @@ def test_arrow_file_under_another_name_is_named(tmp_path):
     "name", ["rows.arrow.gz", "rows.feather.zst", "rows.parquet.xz", "rows.npz.bz2"]
 )
 def test_columns_compressed_as_a_whole_are_refused(tmp_path, name):
-    with pytest.raises(UsageError, match="not compressed as a whole; decompress one"):
+    with pytest.raises(UsageError, match="cannot be compressed as a whole; decompress the file"):
         open_source(tmp_path / name)
 
 
@@ -315,21 +315,21 @@ def blocks(draw) -> list[RowBlock]:
 
 @settings(deadline=None)
 @given(blocks(), st.booleans())
-def test_sparse_rows_survive_exactly(folder, given_blocks, known):
+def test_sparse_rows_survive_exactly(folder, given_blocks, is_width_known):
     assume(any(block.n_rows for block in given_blocks))
-    width = max(block.n_features for block in given_blocks) if known else None
+    width = max(block.n_features for block in given_blocks) if is_width_known else None
     write_rows(folder / "there.arrow", given_blocks, n_features=width)
     source = open_source(folder / "there.arrow")
-    back = list(source.row_blocks())
+    blocks_read = list(source.row_blocks())
     for name in ("indices", "values", "y"):
-        wanted = [getattr(block, name) for block in given_blocks]
+        expected = [getattr(block, name) for block in given_blocks]
         assert (
-            np.concatenate([getattr(block, name) for block in back]).tolist()
-            == np.concatenate(wanted).tolist()
+            np.concatenate([getattr(block, name) for block in blocks_read]).tolist()
+            == np.concatenate(expected).tolist()
         )
     lengths = [np.diff(block.indptr) for block in given_blocks]
     assert (
-        np.concatenate([np.diff(block.indptr) for block in back]).tolist()
+        np.concatenate([np.diff(block.indptr) for block in blocks_read]).tolist()
         == np.concatenate(lengths).tolist()
     )
     assert source.n_features == width

@@ -1,4 +1,4 @@
-"""The contract of sources: declared, with plain blocks and foreign objects at its edge."""
+"""The contract of sources, with plain blocks and objects of other libraries."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_columns_come_from_rows_and_rows_are_not_guessed_from_columns():
     assert isinstance(columns, ColumnSource)
     assert columns.matrix.toarray().tolist() == X.tolist()
     assert by_columns(columns) is columns
-    with pytest.raises(ss.UsageError, match="these are columns, and rows are needed"):
+    with pytest.raises(ss.UsageError, match="expected rows, got columns"):
         by_rows(columns)
 
 

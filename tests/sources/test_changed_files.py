@@ -41,7 +41,7 @@ def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def text_file(folder: Path, kind: str, compression: str) -> Path:
-    """A file of text, of several parts that do not repeat, so that little of it is compressed away."""
+    """Write a file of text with several parts, little of which can be compressed away."""
     random = np.random.default_rng(0)
     text = CSV + CSV.split("\n", 1)[1] * 4000
     if kind == "svm":
@@ -51,7 +51,7 @@ def text_file(folder: Path, kind: str, compression: str) -> Path:
     return path
 
 
-def opened(path: Path) -> Source:
+def open_rows(path: Path) -> Source:
     if path.name.startswith("rows.svm"):
         return svmlight.SvmlightSource(path, chunk_bytes=4096)
     return open_source(path, target="y")
@@ -67,7 +67,7 @@ def grow(path: Path) -> None:
 
 
 def rewrite(path: Path) -> None:
-    """Other bytes in the same place, of the same size."""
+    """Write other bytes in the same place, of the same size."""
     size, times = path.stat().st_size, path.stat()
     with path.open("r+b") as file:
         file.seek(size - 1)
@@ -89,7 +89,7 @@ def values_while(source: Source, change: Callable[[], None]) -> None:
 
 TEXTS = [
     *(("svm", compression) for compression in COMPRESS),
-    *(("csv", known) for known in ("", ".gz", ".zst")),
+    *(("csv", compression) for compression in ("", ".gz", ".zst")),
 ]
 
 
@@ -99,7 +99,7 @@ def test_text_that_changes_while_it_is_read_is_an_error(
     tmp_path: Path, kind: str, compression: str, change: Callable[[Path], None]
 ) -> None:
     path = text_file(tmp_path, kind, compression)
-    source = opened(path)
+    source = open_rows(path)
     message = (
         r"changed while it was read \(was [\d,]+ bytes, is [\d,]+\); wait until it is complete"
     )
@@ -111,19 +111,19 @@ def test_text_that_changes_while_it_is_read_is_an_error(
 
 @pytest.mark.parametrize("kind", ["svm", "csv"])
 def test_text_cut_where_a_line_is_not_complete(tmp_path: Path, kind: str) -> None:
-    """Wherever it is cut, also within the last line of a chunk."""
+    """Cut a file at several places, also within the last line of a chunk."""
     for missing in (1, 2, 5, 11, 12, 13, 60, 5000):
         path = text_file(tmp_path, kind, "")
         size = path.stat().st_size
         with pytest.raises(ss.DataError, match="changed while it was read"):
-            values_while(opened(path), partial(os.truncate, path, size - missing))
+            values_while(open_rows(path), partial(os.truncate, path, size - missing))
 
 
 @pytest.mark.parametrize("kind", ["svm", "csv"])
 def test_a_shard_of_text_that_is_cut_short(tmp_path: Path, kind: str) -> None:
     path = text_file(tmp_path, kind, "")
     for number in range(3):
-        shards = opened(path).shards(3)
+        shards = open_rows(path).shards(3)
         with pytest.raises(ss.DataError, match="changed while it was read"):
             list(blocks_while(shards[number], lambda: cut(path)))
         text_file(tmp_path, kind, "")
@@ -133,7 +133,7 @@ def test_a_shard_of_text_that_is_cut_short(tmp_path: Path, kind: str) -> None:
 def test_a_file_that_is_replaced_is_read_to_its_end(tmp_path: Path, kind: str) -> None:
     path, other = text_file(tmp_path, kind, ""), tmp_path / "other"
     other.write_bytes(path.read_bytes()[:1000])
-    source = opened(path)
+    source = open_rows(path)
     expected = sum(block.n_rows for block in source.row_blocks())
     assert (
         sum(block.n_rows for block in blocks_while(source, lambda: os.replace(other, path)))
@@ -156,12 +156,12 @@ def test_a_fault_in_a_file_that_has_changed_is_not_blamed_on_its_line(
         os.utime(path, ns=(0, 0))
 
     with pytest.raises(ss.DataError, match="changed while it was read"):
-        list(blocks_while(opened(path), spoil))
+        list(blocks_while(open_rows(path), spoil))
 
 
 def test_a_copy_on_another_machine_is_as_good_if_it_is_as_large(tmp_path: Path) -> None:
     path = text_file(tmp_path, "svm", "")
-    source = opened(path)
+    source = open_rows(path)
     moved = pickle.loads(pickle.dumps(source))
     assert isinstance(moved, svmlight.SvmlightSource)
     moved._file = moved._file._replace(process=-1, inode=(0, 0), modified_ns=0)
@@ -189,7 +189,7 @@ def test_tables_that_change_between_passes_or_while_they_are_read(
         write_rows(path, rows.row_blocks(), n_features=9, target=target)
     source = open_source(path, target=target)
     if form == "columns":
-        batches = source.file.section_batches(source.used, None)
+        batches = source.file.section_batches(source.fields, None)
     else:
         batches = source.batches(source.file.names, 1000)  # which other threads read ahead
     next(batches)

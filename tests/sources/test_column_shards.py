@@ -1,4 +1,4 @@
-"""Shards of columns: one after the other they are the columns of the source, whatever their number."""
+"""Shards of columns: in order, they are the columns of the source, for any number of shards."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from streamsieve.sources import columns as by_column
 from streamsieve.sources import transpose
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import BlockSource, ColumnBlockSource, ColumnSource, Source
-from streamsieve.sources.columns import by_columns, fair_cuts
+from streamsieve.sources.columns import balanced_cuts, by_columns
 from streamsieve.sources.transpose import transposed_in_memory, whole_matrix
 from streamsieve.sources.writers import write_columns, write_rows
 
@@ -35,24 +35,28 @@ def folder(tmp_path_factory) -> Path:
 
 
 def columns_read(source: ColumnSource) -> list[tuple[Any, ...]]:
-    """Id, name, group and entries of every column."""
-    found = []
+    """Return id, name, group and entries of every column."""
+    columns = []
     for block in source.column_blocks():
         assert not block.values.flags.writeable
-        for at, feature in enumerate(block.ids.tolist()):
-            entries = slice(block.indptr[at], block.indptr[at + 1])
-            known = [
-                None if part is None else part.tolist()[at] for part in (block.names, block.groups)
+        for position, feature in enumerate(block.ids.tolist()):
+            entries = slice(block.indptr[position], block.indptr[position + 1])
+            labels = [
+                None if values_of_block is None else values_of_block.tolist()[position]
+                for values_of_block in (block.names, block.groups)
             ]
             values = map(str, block.values[entries].tolist())
-            found.append(
-                (feature, *known, dict(zip(block.indices[entries].tolist(), values, strict=True)))
+            columns.append(
+                (feature, *labels, dict(zip(block.indices[entries].tolist(), values, strict=True)))
             )
-    return found
+    return columns
 
 
 def assert_column_shards(source: ColumnSource, n: int) -> list[ColumnSource]:
-    """Shards of a source, every one pickled and opened again, have its columns, and can be read twice."""
+    """Check that shards have the columns of a source and can be read twice.
+
+    Every shard is pickled and unpickled first.
+    """
     assert source.facts.columns_splittable
     shards = [pickle.loads(pickle.dumps(shard)) for shard in source.column_shards(n)]
     parts = [columns_read(shard) for shard in shards]
@@ -62,29 +66,29 @@ def assert_column_shards(source: ColumnSource, n: int) -> list[ColumnSource]:
     for shard, part in zip(shards, parts, strict=True):
         assert columns_read(shard) == part
         assert shard.targets().tolist() == source.targets().tolist()
-        for known in ("name", "n_rows", "n_features", "rewindable", "has_labels", "has_names"):
-            assert getattr(shard, known) == getattr(source, known)
-        for known in ("value_type", "has_groups"):
-            assert getattr(shard.facts, known) == getattr(source.facts, known)
+        for name in ("name", "n_rows", "n_features", "rewindable", "has_labels", "has_names"):
+            assert getattr(shard, name) == getattr(source, name)
+        for name in ("value_type", "has_groups"):
+            assert getattr(shard.facts, name) == getattr(source.facts, name)
     return shards
 
 
-def some_columns(seed: int = 0, width: int = WIDTH, density: float = 0.6) -> csc_array:
+def random_columns(seed: int = 0, width: int = WIDTH, density: float = 0.6) -> csc_array:
     random = np.random.default_rng(seed)
     dense = random.integers(-2, 3, (HEIGHT, width)) * (random.random((HEIGHT, width)) < density)
     dense[:, [3, 4, width - 1]] = 0
     return csc_array(dense.astype(np.float32))
 
 
-def written_anew(path: Path, at_once: int) -> Path:
-    """The same file of records, in sections of so many."""
+def rewrite_in_sections(path: Path, section_size: int) -> Path:
+    """Write a file of records again, in sections of ``section_size`` records."""
     if path.suffix == ".parquet":
-        pq.write_table(pq.read_table(path), path, row_group_size=at_once)
+        pq.write_table(pq.read_table(path), path, row_group_size=section_size)
         return path
     with pa.ipc.open_file(path) as file:
         table = file.read_all()
     with pa.ipc.new_file(path, table.schema) as file:
-        file.write_table(table, max_chunksize=at_once)
+        file.write_table(table, max_chunksize=section_size)
     return path
 
 
@@ -98,7 +102,7 @@ def written_anew(path: Path, at_once: int) -> Path:
 @pytest.mark.parametrize("named", [False, True])
 def test_arrays_can_be_split_by_columns(form, named, n):
     names = np.array([f"column {i}" for i in range(WIDTH)], object) if named else None
-    source = ArraySource(form(some_columns()), TARGET, names)
+    source = ArraySource(form(random_columns()), TARGET, names)
     shards = assert_column_shards(source, n)
     if n < 5:
         assert len(shards) == n
@@ -114,18 +118,18 @@ def test_arrays_can_be_split_by_columns(form, named, n):
     st.sampled_from([0, 10**9]),
     st.sampled_from([0, 1 << 32]),
 )
-def test_rows_that_were_transposed_can_be_split(rows, more, n, wide, widest):
-    width = max((max(row) for row in rows if row), default=0) + 1 + more
+def test_rows_that_were_transposed_can_be_split(rows, n_empty, n, min_wide_width, max_filled_width):
+    width = max((max(row) for row in rows if row), default=0) + 1 + n_empty
     indices = np.array([feature for row in rows for feature in sorted(row)], np.int64)
     indptr = np.cumsum([0, *map(len, rows)])
     block = RowBlock(
         indptr, indices, np.ones(indices.size, np.float32), np.arange(len(rows)) % 2, width
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(
-            transpose, "WIDE", wide
-        )  # 0: the columns that occur alone are held, if they are few
-        patch.setattr(by_column, "MAX_FILLED_WIDTH", widest)  # 0: the others are not offered
+        # 0: only the columns that occur are held, if they are few
+        patch.setattr(transpose, "WIDE", min_wide_width)
+        # 0: columns without values are left out
+        patch.setattr(by_column, "MAX_FILLED_WIDTH", max_filled_width)
         source = transposed_in_memory(BlockSource([block], n_features=width))
         if not columns_read(source):
             return
@@ -146,7 +150,7 @@ def test_a_shard_of_a_matrix_has_its_own_part_alone():
 
 
 def test_a_shard_is_a_matrix_of_some_features():
-    X = some_columns()
+    X = random_columns()
     for shard in ArraySource(X, TARGET).column_shards(3):
         whole = whole_matrix(shard)
         assert whole.n_features == WIDTH
@@ -154,7 +158,7 @@ def test_a_shard_is_a_matrix_of_some_features():
 
 
 def test_columns_without_a_target_say_so():
-    shard = ArraySource(some_columns(), None).column_shards(2)[1]
+    shard = ArraySource(random_columns(), None).column_shards(2)[1]
     assert not shard.has_labels
     with pytest.raises(DataError, match="array: the rows have no labels"):
         shard.targets()
@@ -171,7 +175,7 @@ def test_lists_of_blocks_can_be_split(sizes, n, grouped):
         ids = np.arange(first, first + size) * 7
         names = np.array([f"x{feature}" for feature in ids.tolist()], object)
         groups = ids // 21 if grouped else None
-        blocks.append(columns_of(some_columns(first).toarray()[:, :size], 0, ids, names, groups))
+        blocks.append(columns_of(random_columns(first).toarray()[:, :size], 0, ids, names, groups))
         first += size
     source = ColumnBlockSource(blocks, TARGET, n_features=1000)
     if first:
@@ -181,7 +185,7 @@ def test_lists_of_blocks_can_be_split(sizes, n, grouped):
 
 
 def test_blocks_that_are_read_once_cannot_be_split():
-    blocks = [columns_of(some_columns())]
+    blocks = [columns_of(random_columns())]
     for source in (
         ColumnBlockSource(iter(blocks), TARGET),
         ColumnBlockSource((block for block in blocks), TARGET),
@@ -204,7 +208,9 @@ def test_blocks_that_are_read_once_cannot_be_split():
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 def test_tables_can_be_split_by_columns(folder, suffix, n):
     path = folder / f"table{suffix}"
-    write_rows(path, ArraySource(some_columns(), TARGET).row_blocks(), n_features=WIDTH, target="y")
+    write_rows(
+        path, ArraySource(random_columns(), TARGET).row_blocks(), n_features=WIDTH, target="y"
+    )
     source = open_source(path, "y")
     assert isinstance(source, ColumnSource)
     for shard in assert_column_shards(source, n):
@@ -215,21 +221,21 @@ def test_tables_can_be_split_by_columns(folder, suffix, n):
 
 
 @pytest.mark.parametrize("n", [3, 100])
-@pytest.mark.parametrize("at_once", [pytest.param(1, marks=pytest.mark.slow), 9, 100])
+@pytest.mark.parametrize("section_size", [pytest.param(1, marks=pytest.mark.slow), 9, 100])
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 @pytest.mark.parametrize(
-    ("known", "first"), [("nothing", 0), ("names", 1000), ("names and groups", 0)]
+    ("extra", "first"), [("nothing", 0), ("names", 1000), ("names and groups", 0)]
 )
-def test_files_of_columns_can_be_split(folder, suffix, known, at_once, n, first):
+def test_files_of_columns_can_be_split(folder, suffix, extra, section_size, n, first):
     ids = first + np.arange(WIDTH) * 3
-    block = columns_of(some_columns(), ids=ids)
-    if known != "nothing":
+    block = columns_of(random_columns(), ids=ids)
+    if extra != "nothing":
         block = block.derived(names=np.array([f"column {feature}" for feature in ids], object))
-    if known == "names and groups":
+    if extra == "names and groups":
         block = block.derived(groups=ids // 15)
     path = folder / f"columns{suffix}"
     write_columns(path, ColumnBlockSource([block], TARGET, n_features=2000))
-    source = open_source(written_anew(path, at_once))
+    source = open_source(rewrite_in_sections(path, section_size))
     assert isinstance(source, ColumnSource)
     shards = assert_column_shards(source, n)
     if n <= 3:
@@ -246,10 +252,10 @@ def test_files_of_columns_can_be_split(folder, suffix, known, at_once, n, first)
 def test_what_is_left_of_a_file_of_columns_keeps_names_and_groups(folder, suffix, drop, n):
     ids = np.arange(WIDTH) * 3
     names = np.array([f"column {feature}" for feature in ids], object)
-    block = columns_of(some_columns(), ids=ids).derived(names=names, groups=ids // 15)
+    block = columns_of(random_columns(), ids=ids).derived(names=names, groups=ids // 15)
     path = folder / f"some{suffix}"
     write_columns(path, ColumnBlockSource([block], TARGET, n_features=2000))
-    whole, source = open_source(written_anew(path, 4)), open_source(path, drop=drop)
+    whole, source = open_source(rewrite_in_sections(path, 4)), open_source(path, drop=drop)
     assert isinstance(source, ColumnSource)
     assert (source.has_names, source.facts.has_groups) == (True, True)
     omitted = {int(name.removeprefix("column ")) for name in drop}
@@ -267,12 +273,12 @@ def test_what_is_left_of_a_file_of_columns_keeps_names_and_groups(folder, suffix
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
 def test_shards_of_files_have_about_the_same_work(folder, suffix):
-    """The first columns are a hundred times longer than the others."""
+    """Use a file whose first columns are a hundred times longer than the others."""
     X = np.zeros((1000, 4000), np.float32)
     X[:, :100], X[::100, 100:] = 1, 2
     path = folder / f"uneven{suffix}"
     write_columns(path, by_columns(ArraySource(csc_array(X), np.arange(1000) % 2)))
-    written_anew(path, 20)
+    rewrite_in_sections(path, 20)
     source = open_source(path)
     assert isinstance(source, ColumnSource)
     work = [
@@ -288,7 +294,7 @@ def test_a_shard_of_row_groups_begins_with_one(folder):
     write_columns(
         path, by_columns(ArraySource(csc_array(np.ones((5, 100), np.float32)), np.arange(5) % 2))
     )
-    source = open_source(written_anew(path, 10))
+    source = open_source(rewrite_in_sections(path, 10))
     assert isinstance(source, ColumnSource)
     assert [len(columns_read(shard)) for shard in source.column_shards(3)] == [30, 40, 30]
 
@@ -318,16 +324,16 @@ def test_a_shard_of_a_file_does_not_carry_its_data(folder, suffix):
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".arrow"])
-@pytest.mark.parametrize("at_once", [3, 5, 100])
-def test_ids_that_do_not_ascend_are_found_in_shards_too(folder, suffix, at_once):
-    block = columns_of(some_columns(), ids=np.arange(WIDTH))
+@pytest.mark.parametrize("section_size", [3, 5, 100])
+def test_ids_that_do_not_ascend_are_found_in_shards_too(folder, suffix, section_size):
+    block = columns_of(random_columns(), ids=np.arange(WIDTH))
     path = folder / f"damaged{suffix}"
-    for one, other in [(1, 2), (0, 20), (7, 8), (11, 22)]:
+    for first, second in [(1, 2), (0, 20), (7, 8), (11, 22)]:
         ids = np.arange(WIDTH)
-        ids[[one, other]] = ids[[other, one]]
+        ids[[first, second]] = ids[[second, first]]
         named = block.derived(ids=ids, names=np.array([f"x{i}" for i in ids], object))
         write_columns(path, ColumnBlockSource([named], TARGET, n_features=WIDTH))
-        source = open_source(written_anew(path, at_once))
+        source = open_source(rewrite_in_sections(path, section_size))
         assert isinstance(source, ColumnSource)
         with pytest.raises(DataError, match=r"damaged.*from column \d+ on, the ids do not ascend"):
             [columns_read(shard) for shard in source.column_shards(4)]
@@ -335,7 +341,7 @@ def test_ids_that_do_not_ascend_are_found_in_shards_too(folder, suffix, at_once)
 
 def test_a_row_group_without_statistics_is_looked_into(folder):
     path = folder / "plain.parquet"
-    write_columns(path, by_columns(ArraySource(some_columns(), TARGET)))
+    write_columns(path, by_columns(ArraySource(random_columns(), TARGET)))
     pq.write_table(pq.read_table(path), path, row_group_size=5, write_statistics=False)
     source = open_source(path)
     assert isinstance(source, ColumnSource)
@@ -344,11 +350,11 @@ def test_a_row_group_without_statistics_is_looked_into(folder):
 
 def test_a_file_that_has_changed_is_refused_by_its_shards(folder):
     path = folder / "changed.arrow"
-    write_columns(path, by_columns(ArraySource(some_columns(), TARGET)))
+    write_columns(path, by_columns(ArraySource(random_columns(), TARGET)))
     source = open_source(path)
     assert isinstance(source, ColumnSource)
     shard = source.column_shards(2)[1]
-    write_columns(path, by_columns(ArraySource(some_columns(1), TARGET)))
+    write_columns(path, by_columns(ArraySource(random_columns(1), TARGET)))
     with pytest.raises(DataError, match=r"changed\.arrow: has changed since it was opened"):
         columns_read(shard)
 
@@ -374,7 +380,7 @@ def test_generated_columns_can_be_split(n):
 )
 def test_fair_cuts_ascend_from_the_first_id(work, n, first):
     ids = first + np.arange(len(work)) * 5
-    cuts = fair_cuts(ids, np.cumsum(work), n)
+    cuts = balanced_cuts(ids, np.cumsum(work), n)
     assert cuts[0] == first
     assert cuts == sorted(set(cuts))
     assert cuts[-1] < ids[-1]
@@ -382,7 +388,7 @@ def test_fair_cuts_ascend_from_the_first_id(work, n, first):
 
 
 def test_pickled_blocks_of_columns_stay_frozen():
-    block = columns_of(some_columns())
+    block = columns_of(random_columns())
     again = pickle.loads(pickle.dumps(block.columns(2, 5)))
     assert isinstance(again, ColumnBlock)
     assert not any(

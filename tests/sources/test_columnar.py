@@ -1,4 +1,4 @@
-"""Tables and sparse rows in Parquet and Arrow files: the same rows, and a plain word about what cannot be used."""
+"""Tables and sparse rows in Parquet and Arrow files: the same rows; errors say what is wrong."""
 
 from __future__ import annotations
 

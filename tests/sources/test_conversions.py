@@ -1,4 +1,4 @@
-"""Data keeps its form as long as a method can use it: no way there and back, no check made twice."""
+"""Data keeps its form as long as a method can use it: no needless conversions or checks."""
 
 from __future__ import annotations
 
@@ -130,8 +130,8 @@ def test_non_zeros_are_found_in_any_matrix(matrix):
         rows, columns = dense_block(form, None), columns_of(form)
         assert rows.to_dense(np.float32).tolist() == matrix.tolist()
         assert rows.values.all()
-        found = csc_array((columns.values, columns.indices, columns.indptr), shape=matrix.shape)
-        assert found.toarray().tolist() == matrix.tolist()
+        result = csc_array((columns.values, columns.indices, columns.indptr), shape=matrix.shape)
+        assert result.toarray().tolist() == matrix.tolist()
 
 
 def test_blocks_made_of_blocks_are_not_checked_again(monkeypatch):

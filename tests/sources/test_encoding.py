@@ -1,4 +1,4 @@
-"""Columns of text, truth values, dates and missing values: the same features from every form of a table."""
+"""Columns of text, booleans, dates and missing values: the same features from every form."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ FORMS = ["csv", "parquet", "arrow", "pandas", "polars", "table"]
 
 
 def form_of(frame: pd.DataFrame, form: str, folder: Path) -> Any:
-    """A table in one of its forms."""
+    """Return a table in one of its forms."""
     table = pa.Table.from_pandas(frame, preserve_index=False)
     if form == "csv":
         frame.to_csv(folder / "table.csv", index=False)
@@ -70,12 +70,12 @@ def by_rows(source: Any, missing: Any = "error") -> np.ndarray:
 
 
 def by_columns(source: Any) -> np.ndarray:
-    found = np.zeros((source.n_rows, source.n_features))
+    matrix = np.zeros((source.n_rows, source.n_features))
     for block in source.column_blocks():
-        for at, feature in enumerate(block.ids.tolist()):
-            column = slice(block.indptr[at], block.indptr[at + 1])
-            found[block.indices[column], feature] = block.values[column]
-    return found
+        for position, feature in enumerate(block.ids.tolist()):
+            column = slice(block.indptr[position], block.indptr[position + 1])
+            matrix[block.indices[column], feature] = block.values[column]
+    return matrix
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -104,17 +104,17 @@ def test_missing_values_are_filled_in_or_named_or_kept(tmp_path, form):
         by_rows(ss.open_source(data, target="y", missing=how), "keep" if how == "skip" else "error")
         for how in ("zero", "mean", "skip")
     )
-    known = np.delete(np.arange(30), 3)
+    present = np.delete(np.arange(30), 3)
     assert zero[3].tolist() == [0, 0, 0, 0, 0, EXPECTED[3, 5], 1, 0]
     assert zero[4, 5] == 0
-    assert mean[3, 0] == pytest.approx(EXPECTED[known, 0].mean())
-    assert mean[3, 4] == pytest.approx(EXPECTED[known, 4].mean())
+    assert mean[3, 0] == pytest.approx(EXPECTED[present, 0].mean())
+    assert mean[3, 4] == pytest.approx(EXPECTED[present, 4].mean())
     assert mean[4, 5] == pytest.approx(np.delete(EXPECTED[:, 5], 4).mean())
     assert np.isnan(skip[3, [0, 4]]).all()
     assert not skip[3, 1:4].any()
     others = np.delete(np.arange(30), [3, 4])
-    for found in (zero, mean, skip):
-        assert np.array_equal(found[others], EXPECTED[others])
+    for filled in (zero, mean, skip):
+        assert np.array_equal(filled[others], EXPECTED[others])
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -177,7 +177,7 @@ def test_text_that_names_rows_does_not_become_features(tmp_path, form):
     data = form_of(frame, form, tmp_path)
     with pytest.raises(
         ss.DataError,
-        match=r"column 'name' is text that is another in every row.*drop=\['name', 'code'\]",
+        match=r"column 'name' is text with a different value in every row.*drop=\['name', 'code'\]",
     ):
         ss.open_source(data, target="y")
     many = pd.DataFrame({"t": [str(row // 2) for row in range(2 * MAX_LEVELS + 2)], "y": 1}).astype(
@@ -199,7 +199,7 @@ def test_column_that_numbers_the_rows_is_named(tmp_path, form):
 
 
 class CountedName(str):
-    """A name that counts how often it is compared."""
+    """A name that counts its comparisons."""
 
     compared = 0
 
@@ -216,7 +216,8 @@ def test_columns_of_frames_are_looked_up_without_going_through_all(monkeypatch):
     wanted = [CountedName(name) for name in reversed(names)]
     monkeypatch.setattr(CountedName, "compared", 0)
     assert (
-        open_frame(frame, None, ReadOptions(target="y"), None, wanted, find=False).n_features == 500
+        open_frame(frame, None, ReadOptions(target="y"), None, wanted, infer=False).n_features
+        == 500
     )
     assert len(picked(names, ReadOptions(drop=tuple(wanted[1:])), "table")) == 1
     assert picked(names, ReadOptions(only=tuple(wanted)), "table") == names

@@ -1,4 +1,4 @@
-"""The table of formats: complete, without contradictions, and what it says can be done can be done."""
+"""The table of formats: complete, without contradictions, and true."""
 
 from __future__ import annotations
 
@@ -20,55 +20,57 @@ FUNCTIONS = ("open_rows", "open_columns", "write_rows", "write_columns")
 X = np.array([[1.0, 0.0, 2.5], [0.0, 3.0, 0.0], [4.0, 5.0, 6.0]], np.float32)
 Y = np.array([1, 0, 1])
 
-each_format = pytest.mark.parametrize("known", FORMATS, ids=lambda known: known.name)
+each_format = pytest.mark.parametrize("file_format", FORMATS, ids=lambda entry: entry.name)
 
 
 @each_format
-def test_every_function_that_a_format_names_is_there(known: Format):
+def test_every_function_that_a_format_names_is_there(file_format: Format):
     for field in FUNCTIONS:
-        named = getattr(known, field)
-        if named is not None:
+        reference = getattr(file_format, field)
+        if reference is not None:
             try:
-                assert callable(formats.function(named))
+                assert callable(formats.function(reference))
             except (ImportError, AttributeError) as error:
                 pytest.fail(
-                    f"the format {known.name} names {field}={named!r}, which cannot be imported:"
-                    f" {error}"
+                    f"the format {file_format.name} names {field}={reference!r}, which cannot be"
+                    f" imported: {error}"
                 )
 
 
 @each_format
-def test_a_format_can_be_read_and_what_it_writes_it_reads(known: Format):
-    assert known.open_rows or known.open_columns, (
-        f"{known.name} names neither open_rows nor open_columns"
+def test_a_format_can_be_read_and_what_it_writes_it_reads(file_format: Format):
+    assert file_format.open_rows or file_format.open_columns, (
+        f"{file_format.name} names neither open_rows nor open_columns"
     )
-    if known.write_rows:
-        assert known.open_rows, (
-            f"{known.name} has write_rows but no open_rows to read the file again"
+    if file_format.write_rows:
+        assert file_format.open_rows, (
+            f"{file_format.name} has write_rows but no open_rows to read the file again"
         )
-    if known.write_columns:
-        assert known.open_columns, (
-            f"{known.name} has write_columns but no open_columns to read the file again"
+    if file_format.write_columns:
+        assert file_format.open_columns, (
+            f"{file_format.name} has write_columns but no open_columns to read the file again"
         )
 
 
 def test_no_two_formats_share_a_suffix():
-    suffixes = [suffix for known in FORMATS for suffix in known.suffixes]
+    suffixes = [suffix for entry in FORMATS for suffix in entry.suffixes]
     assert all(suffix.startswith(".") and suffix == suffix.lower() for suffix in suffixes)
     twice = {suffix for suffix in suffixes if suffixes.count(suffix) > 1 or suffix in COMPRESSIONS}
     assert not twice, f"which format is {twice}?"
 
 
 @each_format
-def test_rows_come_back_from_every_file_of_a_format(known: Format, tmp_path: Path):
-    if known.write_rows is None:
+def test_rows_come_back_from_every_file_of_a_format(file_format: Format, tmp_path: Path):
+    if file_format.write_rows is None:
         pytest.skip("only read")
-    compressions = ["", *(COMPRESSIONS if known.compressible else ())]
+    compressions = ["", *(COMPRESSIONS if file_format.compressible else ())]
     for name in [
-        f"rows{suffix}{compression}" for suffix in known.suffixes for compression in compressions
+        f"rows{suffix}{compression}"
+        for suffix in file_format.suffixes
+        for compression in compressions
     ]:
         write_rows(tmp_path / name, ArraySource(X, Y).row_blocks(), n_features=3)
-        always_a_table = known.tables and not known.wants_width
+        always_a_table = file_format.tables and not file_format.wants_width
         source = open_source(tmp_path / name, "label" if always_a_table else None)
         assert isinstance(source, Source)
         assert (
@@ -79,10 +81,10 @@ def test_rows_come_back_from_every_file_of_a_format(known: Format, tmp_path: Pat
 
 
 @each_format
-def test_columns_come_back_from_every_file_of_a_format(known: Format, tmp_path: Path):
-    for suffix in known.suffixes:
+def test_columns_come_back_from_every_file_of_a_format(file_format: Format, tmp_path: Path):
+    for suffix in file_format.suffixes:
         path = tmp_path / f"columns{suffix}"
-        if known.write_columns is None:
+        if file_format.write_columns is None:
             with pytest.raises(UsageError, match="columns are written to"):
                 write_columns(path, by_columns(ArraySource(X, Y)))
             continue
@@ -98,25 +100,27 @@ def test_columns_come_back_from_every_file_of_a_format(known: Format, tmp_path: 
 
 
 @each_format
-def test_help_texts_name_every_format(known: Format):
-    others = known.suffixes if known is not formats.SVMLIGHT else known.suffixes[:1]
+def test_help_texts_name_every_format(file_format: Format):
+    others = (
+        file_format.suffixes if file_format is not formats.SVMLIGHT else file_format.suffixes[:1]
+    )
     assert all(suffix in formats.readable() for suffix in others)
-    assert all(suffix in formats.writable() for suffix in others if known.write_rows)
+    assert all(suffix in formats.writable() for suffix in others if file_format.write_rows)
     assert all(compression in formats.readable() for compression in COMPRESSIONS)
-    documented = (*others, *COMPRESSIONS) if known is not formats.SVMLIGHT else ()
+    documented = (*others, *COMPRESSIONS) if file_format is not formats.SVMLIGHT else ()
     forgotten = [suffix for suffix in documented if suffix not in str(open_source.__doc__)]
     assert not forgotten, f"the docstring of open_source does not name {forgotten}"
 
 
 @each_format
-def test_a_file_is_known_by_its_beginning(known: Format, tmp_path: Path):
-    if not known.signature:
+def test_a_file_is_known_by_its_beginning(file_format: Format, tmp_path: Path):
+    if not file_format.signature:
         return
-    path = tmp_path / f"rows{known.suffixes[0]}"
+    path = tmp_path / f"rows{file_format.suffixes[0]}"
     write_rows(path, ArraySource(csr_array(X), Y).row_blocks(), n_features=3)
     assert (
         formats.kind_of(path.read_bytes()[:16])
-        == f"{known.name} data: give it the suffix {known.suffixes[0]}"
+        == f"{file_format.name} data: give it the suffix {file_format.suffixes[0]}"
     )
 
 
@@ -125,7 +129,7 @@ def test_a_format_that_is_only_read_cannot_be_written(monkeypatch, tmp_path):
     monkeypatch.setattr(formats, "FORMATS", (*FORMATS, read_only))
     (tmp_path / "game.chess").write_text("1 1:1\n0 2:2\n")
     assert open_source(tmp_path / "game.chess").targets().tolist() == [1, 0]
-    with pytest.raises(UsageError, match=r"chess is not written; choose svmlight text \(\.svm"):
+    with pytest.raises(UsageError, match=r"chess cannot be written; choose svmlight text \(\.svm"):
         write_rows(tmp_path / "new.chess", ArraySource(X, Y).row_blocks())
-    with pytest.raises(UsageError, match=r"\.chess files are not compressed as a whole"):
+    with pytest.raises(UsageError, match=r"\.chess files cannot be compressed as a whole"):
         open_source(tmp_path / "game.chess.gz")

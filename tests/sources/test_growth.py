@@ -1,4 +1,4 @@
-"""Levels that come after the first rows: features at the end, the same from every form of a table."""
+"""Levels that come after the first rows: features at the end, the same from every form."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_run_that_goes_on_gives_late_levels_the_same_ids(tmp_path: Path) -> No
 def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     passes = []
     chunks = DelimitedText.chunks
-    monkeypatch.setattr(DelimitedText, "chunks", lambda *known: passes.append(1) or chunks(*known))
+    monkeypatch.setattr(DelimitedText, "chunks", lambda *args: passes.append(1) or chunks(*args))
     ss.select(form_of(late_table(), "csv", tmp_path), "sofs", 2, target="y")
     assert len(passes) == 1
 
@@ -181,7 +181,7 @@ def test_too_many_late_levels_are_refused(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_late_levels_survive_json() -> None:
-    known = Encoding.from_dict(
+    encoding = Encoding.from_dict(
         {
             "missing": "error",
             "columns": [
@@ -191,10 +191,10 @@ def test_late_levels_survive_json() -> None:
             "late": [[1, "w"], [1, "y"]],
         }
     )
-    assert known.feature_names.tolist() == ["a", "t=x", "t=w", "t=y"]
-    assert Encoding.from_dict(known.to_dict()) == known
-    some, ids = known.with_features(np.array([3]))
-    assert (some.column_names, ids.tolist(), some.feature_names.tolist()) == (
+    assert encoding.feature_names.tolist() == ["a", "t=x", "t=w", "t=y"]
+    assert Encoding.from_dict(encoding.to_dict()) == encoding
+    smaller, ids = encoding.with_features(np.array([3]))
+    assert (smaller.column_names, ids.tolist(), smaller.feature_names.tolist()) == (
         ["t"],
         [1, 2, 3],
         ["t=x", "t=w", "t=y"],

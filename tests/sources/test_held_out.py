@@ -1,4 +1,4 @@
-"""Rows that are held out: drawn by their numbers and a seed, learned by nobody, the same in every reading."""
+"""Rows that are held out: drawn by number and seed, never learned, the same in every reading."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_an_interrupted_run_holds_out_the_same_rows(tmp_path):
         if now.done >= 300:
             raise KeyboardInterrupt
 
-    known = {
+    options = {
         "target": "y",
         "test": 0.2,
         "seed": 1,
@@ -104,7 +104,7 @@ def test_an_interrupted_run_holds_out_the_same_rows(tmp_path):
         "checkpoint_every": 100,
     }
     with pytest.raises(KeyboardInterrupt):
-        ss.select(path, "sofs", 1, watch=stop, **known)
+        ss.select(path, "sofs", 1, watch=stop, **options)
     record = workflow.resume(tmp_path / "run")
     assert (record.n_rows, record.mistakes) == (whole.n_rows, whole.mistakes)
     assert record.test_accuracy == whole.test_accuracy

@@ -138,8 +138,8 @@ def test_what_is_not_there_is_said_in_words(parts: Path):
     with pytest.raises(FileNotFoundError):
         open_source(parts / "nowhere")
     empty = [put(parts / "none" / name, "") for name in ("a.svm", "b.svm")]
-    assert "there is no data in this folder (what is empty, hidden" in refusal(parts / "none")
-    assert refusal(empty) == f"{empty[0]} and {empty[1]}: all are empty"
+    assert "there is no data in this folder (empty files, hidden" in refusal(parts / "none")
+    assert refusal(empty) == f"{empty[0]} and {empty[1]}: all files are empty"
 
 
 @pytest.mark.parametrize("name", ["-", "synthetic:x1"])

@@ -1,4 +1,4 @@
-"""Files and arrays to sources of blocks; their contracts are in ``base``, the formats of files in ``formats``."""
+"""Open files and arrays as sources of blocks; see ``base`` for contracts, ``formats`` for files."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from .base import ColumnSource, DataSource, Source
     from .encoding import Encoding
 
-    Data = (
-        Names | DataSource | tuple[Any, Any] | Any
-    )  # the last: a table of pandas, polars or Arrow
+    # The last one stands for a table of pandas, polars or Arrow.
+    Data = Names | DataSource | tuple[Any, Any] | Any
 
 __all__ = ["open_like", "open_source", "open_with", "refuse_target"]
 
@@ -51,48 +50,49 @@ def open_source(
     columns: list[str] | None = None,
     **read: Any,
 ) -> DataSource:
-    """The source for a file, by its suffix, or for several files that are read one after the other.
+    """Open a file by its suffix, or several files that are read one after the other.
 
-    .csv .tsv .tab are tables with a header line, .parquet (also .pq) and .arrow (also .feather,
-    .ipc) tables, sparse rows or columns; for tables ``target`` names the column to predict and
-    ``columns`` the features to read (default: all others). .npz is a sparse matrix as SciPy saves
-    it, with labels ``y``; every other name is svmlight text, its ids counted from 1 unless
-    ``zero_based``. Text may be compressed: .gz .bz2 .xz .zst. ``synthetic:x1`` makes rows of a
-    synthetic set, ``-`` is standard input. A table of pandas, polars or Arrow has its ``target`` as
-    a column, a pair ``(X, y)`` apart. An open source cannot be given other ``strings`` or
-    ``missing``.
+    Tables are .csv .tsv .tab text with a header line. Files in .parquet (also .pq) and .arrow (also
+    .feather, .ipc) are tables, sparse rows or columns. For tables, ``target`` names the column to
+    predict and ``columns`` the features to read (default: all others). A .npz file is a sparse
+    matrix as SciPy saves it, with labels ``y``. Every other name is read as svmlight text, its ids
+    counted from 1 unless ``zero_based``. Text may be compressed: .gz .bz2 .xz .zst.
+    ``synthetic:x1`` generates rows of a synthetic data set, and ``-`` is standard input.
+
+    A table of pandas, polars or Arrow has its ``target`` as a column; a pair ``(X, y)`` has it
+    separately. An open source can be given, but not with other ``strings`` or ``missing``.
 
     Columns of a table may be text or categories: ``strings`` is "onehot" (one feature per level,
-    ``column=level``), "hash" (a fixed number of features), "drop" or "error". Truth values are 0
-    and 1, dates days since 1970. A missing value is an error, or with ``missing`` "zero" or "mean"
-    filled in, or with "skip" left to the method. ``drop`` and ``only`` name columns, or features of
-    other data by id, that are omitted, or read alone.
+    ``column=level``), "hash" (a fixed number of features), "drop" or "error". Boolean values become
+    0 and 1, dates days since 1970. A missing value is an error, or it is filled in
+    (``missing="zero"`` or ``"mean"``), or left to the method (``missing="skip"``). ``drop`` names
+    the columns to omit, ``only`` the columns to read; in data other than tables, features are
+    given by id.
 
     ``weight`` names the column of a table that says how often each row counts, such as 10 where one
-    in ten was kept; it is no feature.
+    row in ten was kept; it does not become a feature.
 
-    ``names`` gives names to features of data that has none: a text file with one a line, which may
-    be compressed, or any sequence. Sparse data may have fewer features than names.
+    ``names`` gives names to the features of data that has none: a text file with one name per line,
+    which may be compressed, or any sequence. Sparse data may have fewer features than names.
 
-    Several files, all of them sparse rows or all tables of the same columns, are a list of paths, a
-    folder (and the folders in it) or a pattern such as ``"part-*.svm.gz"``, the last two in natural
-    order: part-2 before part-10.
+    Several files, all of them sparse rows or all tables of the same columns, are given as a list of
+    paths, a folder (subfolders are read too) or a pattern such as ``"part-*.svm.gz"``. Files of a
+    folder or pattern are read in natural order: part-2 before part-10.
     """
     return open_with(data, ReadOptions.of(target=target, zero_based=zero_based, **read), columns)
 
 
 def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None) -> DataSource:
-    """Open data as ``open_source`` does, with the options as one."""
-    whole = (
-        options if options.names is None else replace(options, drop=(), only=None)
-    )  # which may go by these names
-    source = _opened(data, whole, columns, None, find=True)
+    """Open data as ``open_source`` does, with the options in one object."""
+    # ``drop`` and ``only`` may refer to the given names, so they are applied after these.
+    first_options = options if options.names is None else replace(options, drop=(), only=None)
+    source = _open(data, first_options, columns, None, infer=True)
     if options.target is not None and is_names(data):
         refuse_target(source)
     if options.weight is not None and source.facts.weight is None:
         raise UsageError(
             f"{prefix(source.name)}a column of weights is for tables ({table_files()}); omit"
-            f" {spell('weight')}, or give the weights to fit: sample_weight=..."
+            f" {spell('weight')}, or pass the weights to fit: sample_weight=..."
         )
     if options.names is not None:
         from .wrapped import give_names
@@ -108,7 +108,7 @@ def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None
 
 
 def _has_columns(data: Data, source: DataSource) -> bool:
-    """Return True if ``drop`` and ``only`` are names of columns, which the opening has picked."""
+    """Return True if ``drop`` and ``only`` were column names, applied when the data was opened."""
     if is_names(data):
         return source.facts.takes_target
     from .arrays import is_frame
@@ -122,31 +122,37 @@ def _has_columns(data: Data, source: DataSource) -> bool:
 def open_like(
     data: Data, options: ReadOptions, columns: list[str] | None, encoding: Encoding | None = None
 ) -> DataSource:
-    """As ``open_source``, for data like some other data: a ``target`` that only tables have is not a mistake.
+    """Open data that must look like other data, such as rows to predict.
 
-    It has all of its features, whatever ``drop`` and ``only`` say, and no weights. A table has
-    those of an ``encoding`` or, without one, these ``columns``, all of which are numbers.
+    It is opened as by ``open_source``, with these differences: a ``target`` for data other than a
+    table is not an error, all features are read whatever ``drop`` and ``only`` say, and there are
+    no weights. A table has the features of an ``encoding`` or, without one, these ``columns``, all
+    of which are numbers.
     """
     options = replace(options, weight=None)
-    return _opened(
-        data, options, columns if encoding is None else encoding.column_names, encoding, find=False
+    return _open(
+        data, options, columns if encoding is None else encoding.column_names, encoding, infer=False
     )
 
 
-def _opened(
+def _open(
     data: Data,
     options: ReadOptions,
     columns: list[str] | None,
     encoding: Encoding | None,
-    find: bool,
+    infer: bool,
 ) -> DataSource:
-    """The source for data; ``find`` says that it is the first of its kind, which shows how its columns are read."""
+    """Open data of any kind as a source.
+
+    With ``infer``, the data itself decides how its columns are read; otherwise ``encoding`` or
+    ``columns`` do.
+    """
     from .base import DataSource
 
     if is_names(data):
-        return _open_named(data, options, columns, encoding, find)
+        return _open_named(data, options, columns, encoding, infer)
     if isinstance(data, DataSource):
-        if find:
+        if infer:
             refuse_encoding(data, options)
         return data
     from .arrays import ArraySource, is_frame
@@ -157,10 +163,10 @@ def _opened(
         from .frames import open_frame
 
         if pair is None:
-            return open_frame(frame, None, options, encoding, columns, find)
+            return open_frame(frame, None, options, encoding, columns, infer)
         y = pair[1] if len(pair) > 1 else None
         return open_frame(
-            frame, y, replace(options, target=None), encoding, None if find else columns, find
+            frame, y, replace(options, target=None), encoding, None if infer else columns, infer
         )
     if pair is None:
         raise UsageError(
@@ -169,13 +175,14 @@ def _opened(
         )
     if encoding is not None:
         raise UsageError(
-            "the training read a table with text, dates or missing values; give a table here, too"
+            "the training data was a table with text, dates or missing values; give a table here,"
+            " too"
         )
     return ArraySource(*pair)
 
 
 def refuse_target(source: DataSource) -> None:
-    """Refuse a target column for rows that come with their labels."""
+    """Raise UsageError for a target column if a source has its labels with the rows."""
     if not source.facts.takes_target:
         raise UsageError(
             f"{source.name}: a target column is for tables ({table_files()}); here labels come with"
@@ -184,7 +191,7 @@ def refuse_target(source: DataSource) -> None:
 
 
 def refuse_encoding(source: DataSource, options: ReadOptions) -> None:
-    """Raise UsageError if text, missing values or weights of an open source are to be read in another way."""
+    """Raise UsageError if options would change how an open source is read."""
     filled = None if source.encoding is None else source.encoding.missing
     changes = {
         "strings": options.strings != "onehot",
@@ -196,7 +203,7 @@ def refuse_encoding(source: DataSource, options: ReadOptions) -> None:
             value = getattr(options, option)
             raise UsageError(
                 f"{prefix(source.name)}{spell(option, value)}: cannot change how an open source is"
-                f" read; open it so: open_source(..., {option}={value!r})"
+                f" read; open it with open_source(..., {option}={value!r})"
             )
 
 
@@ -205,7 +212,7 @@ def _open_named(
     options: ReadOptions,
     columns: list[str] | None,
     encoding: Encoding | None,
-    find: bool,
+    infer: bool,
 ) -> DataSource:
     names = alone(names)
     if str(names).startswith(SYNTHETIC):
@@ -217,21 +224,21 @@ def _open_named(
         file_format, _ = format_of(path)
         opener = file_format.open_rows or file_format.open_columns
         if opener is None:
-            raise UsageError(f"{path}: {file_format.name} is not read")
+            raise UsageError(f"{path}: {file_format.name} cannot be read")
         source: DataSource = function(opener)(path, options, features)
         return source
 
-    def as_asked(parts: Sequence[DataSource], origin: str) -> None:
+    def apply_options(parts: Sequence[DataSource], origin: str) -> None:
         if parts[0].facts.takes_target:
             from .inference import read_tables
 
-            read_tables(parts, options, encoding, find, origin)
+            read_tables(parts, options, encoding, infer, origin)
 
     files = files_of(names)
     if len(files) > 1:
         from .many import open_many
 
-        return open_many(name_of(names, files), files, open_file, columns, as_asked)
+        return open_many(name_of(names, files), files, open_file, columns, apply_options)
     source = open_file(files[0], columns)
-    as_asked([source], source.name)
+    apply_options([source], source.name)
     return source

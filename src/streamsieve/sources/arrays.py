@@ -1,4 +1,4 @@
-"""What is in memory already: NumPy, SciPy sparse, pandas, polars, Arrow."""
+"""Sources of data in memory: NumPy, SciPy sparse, pandas, polars, Arrow."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BLOCK_VALUES = 1 << 20
 
 
 class ArraySource(Source, ColumnSource):
-    """A matrix, dense or sparse, with its labels; it is kept as it came, CSC as well as CSR."""
+    """A matrix, dense or sparse, with its labels; it keeps its form, CSC as well as CSR."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class ArraySource(Source, ColumnSource):
         self.y = None if y is None else as_labels(y, name)
         n_rows, width = (int(size) for size in self.matrix.shape)
         if not width:
-            raise DataError(f"{prefix(name)}there are no columns")
+            raise DataError(f"{prefix(name)}the data has no columns")
         if self.y is not None and len(self.y) != n_rows:
             raise DataError(f"{prefix(name)}{n_rows} rows but {len(self.y)} labels")
         facts = SourceFacts(
@@ -61,38 +61,38 @@ class ArraySource(Source, ColumnSource):
         )
         super().__init__(facts)
         self.block_rows, self.sample_weight = block_rows, sample_weight
-        self._first_row = 0  # of a shard
+        self._first_row = 0  # not 0 in a shard
 
     def keeping(self, kept: KeptFeatures) -> DataSource:
-        some, mask = copy(self), kept.among(np.arange(self.n_features or 0))
+        source, mask = copy(self), kept.among(np.arange(self.n_features or 0))
         if is_sparse(self.matrix):
             from scipy.sparse import diags_array
 
-            some.matrix = (self.matrix @ diags_array(mask.astype(self.matrix.dtype))).asformat(
+            source.matrix = (self.matrix @ diags_array(mask.astype(self.matrix.dtype))).asformat(
                 self.matrix.format
             )
         else:
-            some.matrix = np.where(mask, self.matrix, self.matrix.dtype.type(0))
-        some.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
-        return some
+            source.matrix = np.where(mask, self.matrix, self.matrix.dtype.type(0))
+        source.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
+        return source
 
     def named(self, names: NDArray[Any], origin: str) -> DataSource:
-        named, width = copy(self), names.size
+        source, width = copy(self), names.size
         if width > (self.n_features or 0):
             if not is_sparse(self.matrix):
                 raise DataError(
                     f"{self.name}: {origin} has {width:,} names for {self.n_features:,} columns;"
-                    " give one for each"
+                    " give one name per column"
                 )
-            named.matrix = widened(self.matrix, width)
-        named.facts = replace(self.facts, n_features=width, feature_names=names)
-        return named
+            source.matrix = widened(self.matrix, width)
+        source.facts = replace(self.facts, n_features=width, feature_names=names)
+        return source
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         n_rows, matrix = self.n_rows or 0, self._by_rows()
         if not n_rows:
             raise NoRowsError(f"{prefix(self.name)}holds no rows")
-        starts = self._starts(matrix)
+        starts = self._block_starts(matrix)
         block_of = sparse_block if is_sparse(matrix) else dense_block
         for start, stop in zip(starts, [*starts[1:], n_rows], strict=True):
             labels = None if self.y is None else self.y[start:stop]
@@ -104,11 +104,11 @@ class ArraySource(Source, ColumnSource):
             yield block
 
     def _by_rows(self) -> Any:
-        """The matrix, CSR if it is sparse."""
+        """Return the matrix, in CSR form if it is sparse."""
         return canonical(self.matrix.tocsr()) if is_sparse(self.matrix) else self.matrix
 
-    def _starts(self, matrix: Any) -> list[int]:
-        """The first row of every block."""
+    def _block_starts(self, matrix: Any) -> list[int]:
+        """Return the number of the first row of every block."""
         n_rows = self.n_rows or 0
         if self.block_rows:
             return list(range(0, n_rows, self.block_rows))
@@ -119,11 +119,11 @@ class ArraySource(Source, ColumnSource):
         return list(range(0, n_rows, max(1, BLOCK_VALUES // max(1, matrix.shape[1]))))
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
-        """The columns in order, in blocks."""
+        """Yield the columns in order, in blocks."""
         return blocks_of_columns(self._by_columns(), self.feature_names, self.name)
 
     def _by_columns(self) -> Any:
-        """The matrix, CSC if it is sparse."""
+        """Return the matrix, in CSC form if it is sparse."""
         return canonical(self.matrix.tocsc()) if is_sparse(self.matrix) else self.matrix
 
     def _column_shards(self, n: int) -> list[ColumnSource]:
@@ -167,7 +167,7 @@ def widened(matrix: Any, width: int) -> Any:
 
 
 def as_matrix(X: Any, origin: str) -> tuple[Any, NDArray[Any] | None]:
-    """A NumPy array, or a CSR or CSC matrix, and the column names if there are any."""
+    """Return a NumPy array or a CSR or CSC matrix, and the column names if there are any."""
     if is_sparse(X):
         return sound_sparse(X, "X", origin), None
     refuse_unusable(X, "X", origin)
@@ -188,7 +188,7 @@ def as_matrix(X: Any, origin: str) -> tuple[Any, NDArray[Any] | None]:
 
 
 def numbers_of(matrix: NDArray[Any], names: NDArray[Any] | None, origin: str) -> NDArray[Any]:
-    """Objects as float64; the first column that is not numbers is named."""
+    """Return an array of objects as float64, or raise DataError that names the first bad column."""
     numbers = np.empty(matrix.shape)
     for position in range(matrix.shape[1]):
         try:
@@ -217,7 +217,7 @@ def names_of(frame: Any) -> list[str]:
 
 
 def table_names(X: Any) -> NDArray[Any] | None:
-    """The column names of a pandas, polars or Arrow table, if all are text."""
+    """Return the column names of a pandas, polars or Arrow table, or None if not all are text."""
     names = list(X.column_names) if hasattr(X, "column_names") else list(getattr(X, "columns", ()))
     return (
         np.array(names, dtype=object)
@@ -227,7 +227,7 @@ def table_names(X: Any) -> NDArray[Any] | None:
 
 
 def as_labels(y: Any, origin: str) -> NDArray[Any]:
-    """Labels as a flat array, from a list, an array or a column of a table."""
+    """Return labels as a flat array, given a list, an array or a column of a table."""
     refuse_unusable(y, "y", origin)
     labels: NDArray[Any] = np.asarray(
         y.to_numpy(zero_copy_only=False) if hasattr(y, "combine_chunks") else y
@@ -251,24 +251,22 @@ def as_labels(y: Any, origin: str) -> NDArray[Any]:
 
 
 def rows_of(matrix: Any, start: int, stop: int) -> Any:
-    """Some rows of a dense or a canonical CSR matrix, without copying their values."""
+    """Return some rows of a dense or a canonical CSR matrix without copying their values."""
     if not is_sparse(matrix):
         return matrix[start:stop]
     from scipy.sparse import csr_array
 
     begin, end = matrix.indptr[start], matrix.indptr[stop]
-    part = csr_array((stop - start, matrix.shape[1]), dtype=matrix.dtype)
-    part.indptr = matrix.indptr[start : stop + 1] - begin
-    part.indices, part.data = (
-        matrix.indices[begin:end],
-        matrix.data[begin:end],
-    )  # the constructor copies short views
-    part.has_canonical_format = True
-    return part
+    rows = csr_array((stop - start, matrix.shape[1]), dtype=matrix.dtype)
+    rows.indptr = matrix.indptr[start : stop + 1] - begin
+    # Assigned here because the constructor copies short views.
+    rows.indices, rows.data = matrix.indices[begin:end], matrix.data[begin:end]
+    rows.has_canonical_format = True
+    return rows
 
 
 def sparse_block(matrix: Any, y: NDArray[Any] | None, origin: str = "") -> RowBlock:
-    """A block of the rows of a canonical CSR matrix; entries that are 0 in float32 are omitted."""
+    """Return a canonical CSR matrix as a block, without entries that are 0 in float32."""
     values = matrix.data.astype(np.float32, copy=False)
     indptr, indices = matrix.indptr.astype(np.int64), matrix.indices
     if not values.all():

@@ -1,4 +1,4 @@
-"""Arrow's columns as numbers and as numbers of levels; what cannot be read is named with its column and row."""
+"""Columns of Arrow as numbers and level codes; errors name the column and row."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ notes = logging.getLogger("streamsieve")
 
 
 class Where(NamedTuple):
-    """Where values come from, for messages, and what becomes of levels that are not known.
+    """The origin of some values, for messages, and the treatment of unknown levels.
 
-    They become features where an encoding ``grows``; otherwise ``unseen`` takes note of one per
-    column.
+    Unknown levels become features if the encoding ``grows``; otherwise one of each column is kept
+    in ``unseen``.
     """
 
     origin: str
@@ -31,44 +31,44 @@ class Where(NamedTuple):
     unseen: dict[str, str] | None = None
     grows: bool = False
 
-    def at(self, row: int) -> str:
-        """Return how a message on a row begins."""
+    def row_prefix(self, row: int) -> str:
+        """Return the beginning of a message about a row."""
         return f"{prefix(self.origin)}row {self.first_row + row + 1}: "
 
     def missing_at(self, row: int, column: str) -> DataError:
-        """Return what to say of a value that is missing."""
+        """Return the error for a missing value."""
         fill = f"{spell('missing', 'zero')} or {spell('missing', 'mean')}"
         return DataError(
-            f"{self.at(row)}column {column!r} has no value; fill it in, drop the row, or train with"
-            f" {fill}"
+            f"{self.row_prefix(row)}column {column!r} has no value; fill it in, drop the row, or"
+            f" train with {fill}"
         )
 
-    def infinite(self, row: int, column: str) -> DataError:
-        """Return what to say of a value that is infinite."""
+    def infinite_at(self, row: int, column: str) -> DataError:
+        """Return the error for an infinite value."""
         return DataError(
-            f"{self.at(row)}the value of column {column!r} is infinite, or too large for float32;"
-            " replace it or drop the row"
+            f"{self.row_prefix(row)}the value of column {column!r} is infinite, or too large for"
+            " float32; replace it or drop the row"
         )
 
     def say_unseen(self) -> None:
-        """Say which columns had levels that are not known."""
+        """Warn about columns that had unknown levels, and forget them."""
         if self.unseen:
             (column, level), *others = self.unseen.items()
-            more = f" (and {len(others):,} more columns)" if others else ""
+            suffix = f" (and {len(others):,} more columns)" if others else ""
             notes.warning(
-                "%scolumn %r%s has levels that the training had not, such as %r; they count as no"
-                " level",
-                *(prefix(self.origin), column, more, level),
+                "%scolumn %r%s has levels that are not in the training data, such as %r; they are"
+                " ignored",
+                *(prefix(self.origin), column, suffix, level),
             )
             self.unseen.clear()
 
 
 def is_text(kind: pa.DataType) -> bool:
     """Return True for the types of text and categories."""
-    is_plain = (
+    is_string = (
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     )
-    return bool(is_plain or pa.types.is_dictionary(kind))
+    return bool(is_string or pa.types.is_dictionary(kind))
 
 
 def is_numeric(kind: pa.DataType) -> bool:
@@ -77,7 +77,10 @@ def is_numeric(kind: pa.DataType) -> bool:
 
 
 def levels_in(values: pa.Array, column: str, where: Where) -> tuple[list[str], NDArray[np.int64]]:
-    """The different texts of a column, without blanks around them, and which of them every row has, -1 for none."""
+    """Return the levels of a column of text, and the number of the level of every row.
+
+    Levels have no blanks around them. Rows without a level have -1.
+    """
     if pa.types.is_null(values.type):
         return [], np.full(len(values), NO_LEVEL)
     loss = loss_of(values.type)
@@ -93,21 +96,21 @@ def levels_in(values: pa.Array, column: str, where: Where) -> tuple[list[str], N
         ) from error
     codes = values.indices.fill_null(NO_LEVEL) if values.indices.null_count else values.indices
     codes = np.from_dlpack(codes).astype(np.int64)
-    gone = np.array([level is None for level in levels], bool)
-    if gone.any():  # a category may be missing, too
-        codes[np.isin(codes, np.flatnonzero(gone))] = NO_LEVEL
+    is_missing = np.array([level is None for level in levels], bool)
+    if is_missing.any():  # a category may be missing too
+        codes[np.isin(codes, np.flatnonzero(is_missing))] = NO_LEVEL
     return ["" if level is None else level.strip() for level in levels], codes
 
 
 def first_rows(codes: NDArray[np.int64], n_levels: int) -> NDArray[np.int64]:
-    """Return the first row that has each level, -1 where none has it; a code of -1 is no level."""
+    """Return the first row of each level, or -1; rows without a level have code -1."""
     rows = np.full(n_levels + 1, -1)
     rows[codes[::-1]] = np.arange(codes.size)[::-1]
     return rows[:-1]
 
 
 def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float64]:
-    """Numbers or truth values as float64, NaN for what is missing."""
+    """Return numbers or boolean values as float64, with NaN for missing values."""
     kind = values.type
     if pa.types.is_null(kind):
         return np.full(len(values), np.nan)
@@ -116,32 +119,30 @@ def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float6
         raise unusable(f"column {column!r}", loss, where.origin)
     if not (is_numeric(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind)):
         encode = f"encode it as numbers or omit it: {spell('drop', [column])}"
-        cure = (
-            encode if where.unseen is None else "bring it into the form that it had in the training"
-        )
+        advice = encode if where.unseen is None else "convert it to its type in the training data"
         raise DataError(
-            f"{prefix(where.origin)}column {column!r} holds {kind} values, not numbers; {cure}"
+            f"{prefix(where.origin)}column {column!r} holds {kind} values, not numbers; {advice}"
         )
-    found = values.cast(pa.float64(), safe=False)
+    floats = values.cast(pa.float64(), safe=False)
     numbers: NDArray[Any] = np.from_dlpack(
-        found.fill_null(float("nan")) if found.null_count else found
+        floats.fill_null(float("nan")) if floats.null_count else floats
     )
     return numbers
 
 
 def truth_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float64]:
-    """Truth values, also such as text has them, as 0 and 1, NaN for what is missing."""
+    """Return boolean values, also from text, as 0 and 1, with NaN for missing values."""
     if is_text(values.type):
-        values = _parsed(values, [pa.bool_()], column, where, "neither true nor false")
+        values = _parse_text(values, [pa.bool_()], column, where, "true or false")
     return numbers_of(values, column, where)
 
 
 def days_of(
     values: pa.Array, column: str, where: Where, may_be_days: bool = False
 ) -> NDArray[np.float64]:
-    """Return dates and times, also such as text has them, as days since 1970, NaN for what is missing.
+    """Return dates and times, also from text, as days since 1970.
 
-    ``may_be_days`` takes numbers, too, for such days.
+    Missing values are NaN. With ``may_be_days``, numbers are accepted as such days.
     """
     if is_text(values.type):
         kinds = [
@@ -149,25 +150,25 @@ def days_of(
             pa.timestamp("us", "UTC"),
             *([pa.float64()] if may_be_days else []),
         ]
-        values = _parsed(values, kinds, column, where, "not a date such as 2024-01-31")
+        values = _parse_text(values, kinds, column, where, "a date such as 2024-01-31")
     if pa.types.is_null(values.type):
         return np.full(len(values), np.nan)
     if may_be_days and is_numeric(values.type):
         return numbers_of(values, column, where)
     if not pa.types.is_date(values.type) and not pa.types.is_timestamp(values.type):
         raise DataError(
-            f"{prefix(where.origin)}column {column!r} holds {values.type} values, not dates as in"
-            " training"
+            f"{prefix(where.origin)}column {column!r} holds {values.type} values, expected dates as"
+            " in the training data"
         )
     zone = values.type.tz if pa.types.is_timestamp(values.type) else None
     days = values.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
     return numbers_of(days, column, where) / DAY
 
 
-def _parsed(
-    text: pa.Array, kinds: list[pa.DataType], column: str, where: Where, wrong: str
+def _parse_text(
+    text: pa.Array, kinds: list[pa.DataType], column: str, where: Where, expected: str
 ) -> pa.Array:
-    """Return text, or categories of any kind, as values of the first type that all of it fits."""
+    """Return text, or categories of any type, as values of the first type that fits all of it."""
     text = text.dictionary_decode() if pa.types.is_dictionary(text.type) else text
     text = pc.utf8_trim_whitespace(text.cast(pa.string()))
     parsed = _cast(text, kinds)
@@ -176,17 +177,17 @@ def _parsed(
     for row, value in enumerate(text.to_pylist()):
         if _cast(pa.array([value], pa.string()), kinds) is None:
             raise DataError(
-                f"{where.at(row)}column {column!r} is {value[:40]!r}, {wrong}, as in the training;"
-                " write it so"
+                f"{where.row_prefix(row)}column {column!r} is {value[:40]!r}, expected {expected}"
+                " as in the training data; correct it"
             )
     raise DataError(
-        f"{prefix(where.origin)}column {column!r} mixes times with and without a time zone; write"
-        " them alike"
+        f"{prefix(where.origin)}column {column!r} mixes times with and without a time zone; use"
+        " one form"
     )
 
 
 def _cast(text: pa.Array, kinds: list[pa.DataType]) -> pa.Array | None:
-    """Return text as values of the first type that all of it fits, None if there is no such type."""
+    """Return text as values of the first type that fits all of it, or None if no type does."""
     for kind in kinds:
         try:
             return text.cast(kind)

@@ -1,4 +1,4 @@
-"""What a source is: rows or columns in blocks, and what is known of them before they are read."""
+"""The contracts of sources: rows or columns in blocks, with facts known before reading."""
 
 from __future__ import annotations
 
@@ -23,15 +23,13 @@ if TYPE_CHECKING:
 
 MAX_INDEX = 10**17  # 18 digits, so that no sum in a kernel overflows
 
-Missing = Literal["error", "keep"]  # a missing value is refused, or comes as NaN
-Report = Callable[
-    [str, int, int | None], None
-]  # what is being counted, how many so far, how many there are
-FEATURES_WRITTEN = "features written"  # what is being counted
+Missing = Literal["error", "keep"]  # a missing value is an error, or is kept as NaN
+Report = Callable[[str, int, int | None], None]  # the unit that is counted, count so far, total
+FEATURES_WRITTEN = "features written"  # a unit for reports
 
 
 class Note(NamedTuple):
-    """What a user should know of how data is read, and the one thing to try."""
+    """A remark for users about how data is read, with one thing to try."""
 
     kind: str
     message: str
@@ -39,11 +37,11 @@ class Note(NamedTuple):
 
 
 class NoRowsError(DataError):
-    """There is not a single row: an error in all of the data, but not in one of several files."""
+    """The data has no rows: an error for all of it, but not for one of several files."""
 
 
 class AbsentColumnError(DataError):
-    """A table does not have a column that was asked for; it has those that are ``available``."""
+    """A table does not have a requested column; ``available`` are the columns it has."""
 
     def __init__(self, message: str, available: list[str]) -> None:
         super().__init__(message)
@@ -52,43 +50,43 @@ class AbsentColumnError(DataError):
 
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """What is known of data before it is read; what is not known is None.
+    """Facts about data that are known before it is read; unknown facts are None.
 
-    Wrappers say ``replace(source.facts, ...)``. Of a table whose columns are not all features as
-    they are, ``encoding`` says how they become such; it grows with the levels that come, and with
-    it the number of features and their names.
+    Wrappers change them by ``replace(source.facts, ...)``. If not all columns of a table are
+    features as they are, ``encoding`` says how they become features; it grows with new levels, and
+    so do the number of features and their names.
     """
 
     name: str  # for messages
     n_rows: int | None = None
     n_features: int | None = None
     feature_names: NDArray[Any] | None = None
-    names_in_blocks: bool = False  # blocks of columns bring the names of their features
-    first_id: int = 0  # what the data calls the feature of id 0, if features have no names
-    rewindable: bool = True  # it can be read more than once
-    splittable: bool = False  # rows can be read from the middle, and so come in shards
+    names_in_blocks: bool = False  # column blocks have the names of their features
+    first_id: int = 0  # the number of feature 0 in the data, if features have no names
+    rewindable: bool = True  # can be read more than once
+    splittable: bool = False  # rows can be read from the middle, so in shards
     has_labels: bool = True
     n_bytes: int | None = None
-    takes_target: bool = False  # a table, where the column to predict must be named
+    takes_target: bool = False  # a table, whose target column must be given
     target: str | None = None
-    weight: str | None = None  # the column that says how much the rows count
-    renumbered: str | None = None  # the mark of the selection whose features it has, in their order
+    weight: str | None = None  # the column of row weights
+    renumbered: str | None = None  # the mark of the selection that renumbered the features
     kept: KeptFeatures | None = None  # the features that are read, by id; None for all
     encoding: Encoding | None = None
     notes: tuple[Note, ...] = ()
     incomplete: tuple[str, ...] = ()  # columns with missing values in the first rows
-    columns_splittable: bool = False  # columns come in shards
-    value_type: type[np.floating[Any]] = np.float64  # what holds every value of a column exactly
-    has_groups: bool = False  # blocks of columns have the groups of their columns
-    group_names: NDArray[Any] | None = None  # what these are called, by number; None if by it
+    columns_splittable: bool = False  # columns can be read in shards
+    value_type: type[np.floating[Any]] = np.float64  # holds every value exactly
+    has_groups: bool = False  # column blocks have groups
+    group_names: NDArray[Any] | None = None  # by group number; None if there are none
 
 
 class DataSource(ABC):
-    """Data from somewhere, of which ``facts`` are known.
+    """Data of any origin, with the ``facts`` known about it.
 
-    ``bytes_read`` of ``n_bytes`` is how far the reading has come. A source that has all of its data
-    in memory shows it as ``matrix``, an array or a SciPy sparse matrix, whose columns are the
-    features ``ids``, all of them if that is None.
+    ``bytes_read`` of ``n_bytes`` have been read so far. A source with all of its data in memory has
+    it as ``matrix``, an array or a SciPy sparse matrix, whose columns are the features ``ids``, or
+    all features if that is None.
     """
 
     bytes_read: int = 0
@@ -101,7 +99,7 @@ class DataSource(ABC):
 
     @property
     def name(self) -> str:
-        """Return what messages call the data."""
+        """Return the name of the data in messages."""
         return self.facts.name
 
     @property
@@ -123,7 +121,7 @@ class DataSource(ABC):
 
     @property
     def encoding(self) -> Encoding | None:
-        """Return how the columns of a table become features, if they are not just numbers."""
+        """Return the encoding of a table whose columns are not just numbers."""
         return self.facts.encoding
 
     @property
@@ -138,36 +136,36 @@ class DataSource(ABC):
 
     @property
     def has_names(self) -> bool:
-        """Return True if the features have names, known before reading or not."""
+        """Return True if the features have names, whether or not they are known before reading."""
         return self.feature_names is not None or self.facts.names_in_blocks
 
     def all_names(self) -> NDArray[Any] | None:
-        """Return the names of all features, read from the data where they are not known."""
+        """Return the names of all features, reading the data if they are not known."""
         return self.feature_names
 
     def keeping(self, kept: KeptFeatures) -> DataSource:
-        """Return the same data with some of its features, under their ids."""
+        """Return the same data with some of its features, under the same ids."""
         raise UsageError(
-            f"{prefix(self.name)}features of columns that come in blocks cannot be omitted; omit"
-            " blocks"
+            f"{prefix(self.name)}features cannot be omitted from blocks of columns; omit the"
+            " blocks instead"
         )
 
     def named(self, names: NDArray[Any], origin: str) -> DataSource:
-        """Return the same data with names for its features; ``origin`` is where they are from."""
+        """Return the same data with feature names; ``origin`` says where the names are from."""
         raise UsageError(
-            f"{self.name}: blocks of columns bring their names with them; omit {spell('names')}"
+            f"{self.name}: blocks of columns already have names; omit {spell('names')}"
         )
 
     def with_columns(self, options: ReadOptions) -> Self | None:
-        """Return a table with the columns that ``drop`` and ``only`` leave; None of data that is no table."""
+        """Return a table without the columns that the options omit; None for other data."""
         return None
 
     def with_labels_alone(self) -> DataSource:
-        """Return a table of which the target alone is read; of other data, all of it."""
+        """Return a table of which only the target is read; other data is returned whole."""
         return self
 
     def complete(self) -> None:
-        """Find out all features, where an encoding could grow; data is read for it if it must be."""
+        """Learn all features if an encoding can grow, reading the data if needed."""
         return
 
     @abstractmethod
@@ -176,7 +174,7 @@ class DataSource(ABC):
 
 
 class Source(DataSource):
-    """Rows from somewhere."""
+    """A source of rows."""
 
     def keeping(self, kept: KeptFeatures) -> DataSource:
         from .wrapped import SomeRows
@@ -190,25 +188,33 @@ class Source(DataSource):
 
     @abstractmethod
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        """The rows in order, from the first, in blocks of a size the source prefers.
+        """Yield the rows in order, from the first, in blocks of a size the source prefers.
 
-        ``missing="keep"`` gives NaN for values that are missing, for methods that can do without
-        them.
+        ``missing="keep"`` gives NaN for missing values, for methods that support them.
         """
 
     def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
-        """The rows of a table with every value written out, for who would fill in the zeros; None of other rows."""
+        """Yield the rows of a table with every value written out; return None for other rows.
+
+        It is for callers that would otherwise fill in the zeros of row blocks.
+        """
         return None
 
     def label_kind(self) -> LabelKind | None:
-        """Return what the first labels look like, in text with columns; None of other data."""
+        """Return the kind of the first labels of text with columns; None for other data."""
         return None
 
     def labels_as_written(self) -> None:
-        """Read labels as text where the data does not say what they are: in text with columns ``007`` is not ``7``."""
+        """Read labels as text if the data does not say what they are.
+
+        In text with columns, ``007`` then differs from ``7``.
+        """
 
     def labels(self) -> Iterator[NDArray[Any]]:
-        """The label of every row, in blocks; where the labels are apart from the rest, nothing else is read."""
+        """Yield the label of every row, in blocks.
+
+        If labels are stored apart from the features, only the labels are read.
+        """
         for block in self.row_blocks("keep"):
             if block.y is None:
                 raise DataError(f"{self.name}: the rows have no labels")
@@ -218,9 +224,9 @@ class Source(DataSource):
         return np.concatenate(list(self.labels()))
 
     def shards(self, n: int) -> list[Source]:
-        """The rows in ``n`` parts of about the same size, or fewer: one after the other they are all rows in order.
+        """Return the rows in up to ``n`` parts of about the same size.
 
-        Every shard is a source of its own, and has a row at least.
+        The parts in order have all rows in order. Every shard is a source and has at least one row.
         """
         refuse_less_than_one(n, self.name)
         if n == 1:
@@ -229,7 +235,7 @@ class Source(DataSource):
         return self._shards(n)
 
     def _shards(self, n: int) -> list[Source]:
-        """Two parts or more; the default says that there are none."""
+        """Return two or more parts; by default, rows cannot be split."""
         raise UsageError(
             f"{self.name}: these rows cannot be split into parts; write them to a file first:"
             " streamsieve convert"
@@ -237,32 +243,36 @@ class Source(DataSource):
 
 
 class ColumnSource(DataSource):
-    """Columns from somewhere.
+    """A source of columns.
 
-    A shard has some of the columns, under their own ids; its ``n_features`` is the width of all.
+    A shard has some of the columns, under their ids; its ``n_features`` is that of all columns.
     """
 
-    order: NDArray[np.int64] | None = None  # the ids as the columns come, if they do not ascend
+    order: NDArray[np.int64] | None = None  # the ids in reading order, if not ascending
 
     @abstractmethod
     def column_blocks(self) -> Iterator[ColumnBlock]:
-        """The columns in order of their ids, in blocks of a size the source prefers; NaN is a missing value."""
+        """Yield the columns in order of their ids, in blocks of a size the source prefers.
+
+        NaN is a missing value.
+        """
 
     def dense_columns(self) -> Iterator[NDArray[np.float64]] | None:
-        """The columns of a table, a few at a time, as matrices with every value written out; None of others."""
+        """Yield a few columns of a table at a time as dense matrices; None for other data."""
         return None
 
     def column_shards(self, n: int) -> list[ColumnSource]:
-        """The columns in ``n`` parts of about the same size, or fewer: one after the other they are all in order.
+        """Return the columns in up to ``n`` parts of about the same size.
 
-        Every shard is a source of its own, has a column at least, and the target of all rows.
+        The parts in order have all columns in order. Every shard is a source, has at least one
+        column, and the target of all rows.
         """
         refuse_less_than_one(n, self.name)
         self.complete()
         return [self] if n == 1 else self._column_shards(n)
 
     def _column_shards(self, n: int) -> list[ColumnSource]:
-        """Two parts or more; the default says that there are none."""
+        """Return two or more parts; by default, columns cannot be split."""
         raise UsageError(
             f"{self.name}: these columns cannot be split into parts; write them to a file first:"
             " streamsieve convert --columns"
@@ -270,7 +280,7 @@ class ColumnSource(DataSource):
 
 
 class BlockSource(Source):
-    """Any iterable of blocks of rows; an iterator, such as a generator, can be read only once."""
+    """A source of any iterable of row blocks; an iterator can be read only once."""
 
     def __init__(
         self,
@@ -297,7 +307,7 @@ class BlockSource(Source):
 
 
 class ColumnBlockSource(ColumnSource):
-    """Any iterable of blocks of columns, with the target ``y`` of their rows."""
+    """A source of any iterable of column blocks, with the target ``y`` of their rows."""
 
     def __init__(
         self,
@@ -329,47 +339,47 @@ class ColumnBlockSource(ColumnSource):
         work = np.concatenate([[0], *(np.diff(block.indptr) + 1 for block in self.blocks)]).cumsum()
         cuts = np.unique(np.searchsorted(work, work[-1] * np.arange(n) // n)).tolist()
         parts = [
-            self._between(start, stop)
+            self._columns_between(start, stop)
             for start, stop in zip(cuts, [*cuts[1:], work.size - 1], strict=True)
         ]
         return [
             ColumnBlockSource(part, self.y, self.name, self.n_features) for part in parts if part
         ] or [self]
 
-    def _between(self, start: int, stop: int) -> list[ColumnBlock]:
-        """The columns from ``start`` to before ``stop``, counted over all blocks."""
-        parts, at = [], 0
+    def _columns_between(self, start: int, stop: int) -> list[ColumnBlock]:
+        """Return the columns from ``start`` to before ``stop``, counted over all blocks."""
+        parts, position = [], 0
         for block in self.blocks:
-            first, last = max(start - at, 0), min(stop - at, block.n_columns)
+            first, last = max(start - position, 0), min(stop - position, block.n_columns)
             if first < last:
                 parts.append(block.columns(first, last))
-            at += block.n_columns
+            position += block.n_columns
         return parts
 
 
 def by_rows(source: DataSource) -> Source:
-    """The rows of a source, if it has them."""
+    """Return a source as a source of rows, or raise UsageError if it has columns only."""
     if isinstance(source, Source):
         return source
     raise UsageError(
-        f"{source.name}: these are columns, and rows are needed; give the rows they were made from"
+        f"{source.name}: expected rows, got columns; give the rows that the columns were made from"
     )
 
 
 def refuse_weight(weight: str | None, reason: str, or_else: str = "") -> None:
-    """Refuse a column of weights where rows cannot be weighed; ``or_else`` is what may be omitted instead."""
+    """Raise UsageError for a weight column; ``or_else`` is another option that can be omitted."""
     if weight is not None:
         raise UsageError(f"{reason}; omit {or_else}{spell('weight')}")
 
 
 def refuse_less_than_one(n: int, name: str) -> None:
-    """Refuse a number of parts that there cannot be."""
+    """Raise UsageError if the number of parts is less than 1."""
     if n < 1:
         raise UsageError(f"{name}: cannot be split into {n} parts; ask for 1 or more")
 
 
 def file_size(path: Path) -> int:
-    """The size of a regular file; a clear message for a folder, and for what can be read only once."""
+    """Return the size of a regular file; raise DataError for a folder, a pipe or a device."""
     if path.is_dir():
         raise DataError(f"{path}: is a folder; name a file in it")
     if path.exists() and not path.is_file():
@@ -383,19 +393,22 @@ def file_size(path: Path) -> int:
 def refuse_not_finite(
     block: RowBlock, first_row: int, names: NDArray[Any] | None, missing: Missing
 ) -> None:
-    """Refuse infinity, values beyond float32 and, unless it is to be kept, NaN, naming the row (from 1) and column."""
+    """Raise DataError if a block has infinity, values beyond float32 or, unless kept, NaN.
+
+    The message has the row, counted from 1, and the column.
+    """
     finite = ~np.isinf(block.values) if missing == "keep" else np.isfinite(block.values)
     if finite.all():
         return
-    at = int(np.flatnonzero(~finite)[0])
-    row = first_row + int(np.searchsorted(block.indptr, at, side="right"))
-    feature = int(block.indices[at])
+    entry = int(np.flatnonzero(~finite)[0])
+    row = first_row + int(np.searchsorted(block.indptr, entry, side="right"))
+    feature = int(block.indices[entry])
     column = title(feature, None if names is None else names[feature], 0)
-    raise not_finite(block.origin, row, column, float(block.values[at]))
+    raise not_finite(block.origin, row, column, float(block.values[entry]))
 
 
 def not_finite(origin: str, row: int, column: str, value: float) -> DataError:
-    """What to say of a value that is missing or infinite, with its row counted from 1."""
+    """Return the error for a value that is missing or infinite; ``row`` counts from 1."""
     what = "is missing (NaN)" if np.isnan(value) else "is infinite, or too large for float32"
     return DataError(
         f"{prefix(origin)}row {row}: the value of {column} {what}; replace it or drop the row"

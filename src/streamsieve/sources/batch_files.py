@@ -1,10 +1,10 @@
-"""Parquet and Arrow files: tables of named columns, sparse rows as lists of ids and values, or columns.
+"""Parquet and Arrow files: tables of named columns, sparse rows as lists, or columns as lists.
 
-Arrow files are mapped into memory, and what is not compressed in the file is not copied: ids and
-values of a block are views of the file. So a file must not be cut short while it is read; one that
-is written anew beside it and moved over it, as here, may be. Its size is looked at before every
-batch; where it is cut short between that and the use of the batch, the system ends the process
-(SIGBUS).
+Sparse rows are lists of ids and values. Arrow files are mapped into memory, and data that is not
+compressed in the file is not copied: ids and values of a block are views of the file. So a file
+must not be cut short while it is read; it may be replaced by a new file that is moved over it, as
+this package does. The size of the file is checked before every batch; if the file is cut short
+between that check and the use of the batch, the system ends the process (SIGBUS).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .batch_rows import (
     write_sparse,
 )
 from .column_lists import COLUMN, FEATURE, ColumnListSource, Section, batches_of_columns, is_columns
-from .columns import block_columns
+from .columns import columns_per_block
 from .file_state import FileState
 from .formats import Layout
 from .options import ReadOptions
@@ -44,23 +44,22 @@ from .tables import as_array, damage_named, rows_at_once, write_table
 from .writers import block_nonzeros, write_batches
 
 MAGIC = b"ARROW1"
-OTHERS = {  # how files begin that are Arrow's too
+OTHER_SIGNATURES = {  # signatures of other Arrow formats
     b"\xff\xff\xff\xff": (
         "an Arrow stream: write it as an Arrow file instead (pyarrow.ipc.new_file)"
     ),
     b"FEA1": "a Feather file of version 1: write it in version 2",
 }
-BUFFER = 1 << 16  # bytes of a column of Parquet that are read together
-PAGE = (
-    1 << 21
-)  # bytes of a column that are decoded together, and its dictionary: most writers make both smaller
-MAX_METADATA = 2**31 - 1  # bytes: a file of columns has the target there
+BUFFER = 1 << 16  # bytes of a Parquet column that are read together
+# Bytes of a column that are decoded together, or of its dictionary; most files have smaller ones.
+PAGE = 1 << 21
+MAX_METADATA = 2**31 - 1  # bytes; in a file of columns it has the target
 
 
 class BatchFile(ABC):
-    """A file of records with named columns, which can be read from any of them on; the records may be columns."""
+    """A file of records with named columns, readable from any record on; records may be columns."""
 
-    cuts_at_sections = False  # whether a part of a section costs as much to read as all of it
+    cuts_at_sections = False  # True if reading part of a section costs as much as all of it
     names: list[str]  # of all columns
     n_rows: int
 
@@ -70,7 +69,7 @@ class BatchFile(ABC):
 
     @classmethod
     def open(cls, path: Path, options: ReadOptions, columns: list[str] | None) -> Source:
-        """Return the source for a file: columns or sparse rows if it has the fields of those, otherwise a table."""
+        """Return the source for a file of columns, of sparse rows or of a table, by its fields."""
         file = cls(path)
         schema = file.schema()
         if is_columns(schema):
@@ -88,9 +87,8 @@ class BatchFile(ABC):
     @classmethod
     def write_columns(cls, path: Path, source: ColumnSource, report: Report | None) -> None:
         """Write columns as records."""
-        batches = read_ahead(
-            batches_of_columns(source, report), 1
-        )  # sorted while the one before is written
+        # A batch is prepared while the previous one is written.
+        batches = read_ahead(batches_of_columns(source, report), 1)
         write_batches(batches, lambda schema: cls.create(path, schema))
 
     @staticmethod
@@ -100,29 +98,33 @@ class BatchFile(ABC):
 
     @abstractmethod
     def schema(self) -> pa.Schema:
-        """Return its schema, which is read again: it may hold the target of all rows."""
+        """Return the schema, read again each time: it may hold the target of all rows."""
 
     # ---- rows
 
     @abstractmethod
     def batches(
-        self, columns: list[str], first: int, stop: int, at_once: int
+        self, columns: list[str], first: int, stop: int, batch_size: int
     ) -> Iterator[pa.RecordBatch]:
-        """Yield these columns of some records, so many or less at a time; the file must be as it was opened."""
+        """Yield these columns of the records from ``first`` to before ``stop``.
+
+        A batch has at most ``batch_size`` records. DataError is raised if the file changed since it
+        was opened.
+        """
 
     def read(self, columns: list[str], first: int, stop: int) -> pa.Table:
-        """Return these columns of some records."""
+        """Return these columns of the records from ``first`` to before ``stop``."""
         batches = list(self.batches(columns, first, stop, max(1, stop - first)))
         return (
             pa.Table.from_batches(batches) if batches else pa.table({name: [] for name in columns})
         )
 
     def cuts(self, first: int, stop: int, n: int) -> list[int]:
-        """Return the records that ``n`` parts of some may begin with, or fewer, from the first on."""
+        """Return the first records of up to ``n`` parts of a range, beginning with ``first``."""
         return sorted({first + (stop - first) * part // n for part in range(n)})
 
-    def lists_at_once(self) -> int:
-        """Return how many records with lists make a batch of a good size."""
+    def list_batch_size(self) -> int:
+        """Return the number of records with lists that make a batch of a good size."""
         return max(1, self.n_rows)
 
     # ---- columns as records
@@ -138,7 +140,7 @@ class BatchFile(ABC):
         """Yield the records of some sections, or of all, in order."""
 
     def ids_of(self, section: int) -> NDArray[np.int64]:
-        """Return the ids of the records of a section."""
+        """Return the feature ids of the records of a section."""
         return np.concatenate(
             [
                 as_array(batch.column(FEATURE))
@@ -148,20 +150,20 @@ class BatchFile(ABC):
 
 
 class ParquetFile(BatchFile):
-    """A Parquet file, which is read from a row group on."""
+    """A Parquet file, readable from any row group on."""
 
     cuts_at_sections = True
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        with self.opened() as file:
+        with self.open_reader() as file:
             self.names, self.n_rows = file.schema_arrow.names, file.metadata.num_rows
 
     @staticmethod
     def create(path: Path, schema: pa.Schema) -> Any:
         if INDICES not in schema.names:
             return pq.ParquetWriter(path, schema, compression="zstd")
-        # Ids that ascend are hardly ever worth a dictionary: their differences are coded in less.
+        # A dictionary rarely helps for ascending ids: their differences take less space.
         ascending = [f"{INDICES}.list.element", *([FEATURE] if FEATURE in schema.names else [])]
         others = [
             f"{VALUES}.list.element",
@@ -173,8 +175,11 @@ class ParquetFile(BatchFile):
         )
 
     @contextmanager
-    def opened(self) -> Iterator[pq.ParquetFile]:
-        """Open the file, to be read as it is decoded: Arrow's own ways would hold all of a row group, or of a file."""
+    def open_reader(self) -> Iterator[pq.ParquetFile]:
+        """Open the file so that it is read while it is decoded.
+
+        Arrow's default modes would hold a whole row group or file in memory.
+        """
         limits = {
             "thrift_string_size_limit": MAX_METADATA,
             "thrift_container_size_limit": MAX_METADATA,
@@ -186,69 +191,70 @@ class ParquetFile(BatchFile):
             yield file
 
     def schema(self) -> pa.Schema:
-        with self.opened() as file:
+        with self.open_reader() as file:
             return file.schema_arrow
 
     def starts(self) -> list[int]:
-        """Return the first row of every row group, and the number of rows."""
-        with self.opened() as file:
+        """Return the first row of every row group, followed by the number of rows."""
+        with self.open_reader() as file:
             return [
                 0,
                 *np.cumsum([group.num_rows for group in groups_of(file)], dtype=np.int64).tolist(),
             ]
 
     def batches(
-        self, columns: list[str], first: int, stop: int, at_once: int
+        self, columns: list[str], first: int, stop: int, batch_size: int
     ) -> Iterator[pa.RecordBatch]:
         state, starts = self.state.begin(str(self.path), self.path), self.starts()
-        with self.opened() as file:
-            inside = [
+        with self.open_reader() as file:
+            groups = [
                 number
                 for number, start in enumerate(starts[:-1])
                 if start < stop and starts[number + 1] > first
             ]
-            at = starts[inside[0]] if inside else 0
-            refuse_large_groups(self.path, file, inside, columns)
-            for batch in file.iter_batches(at_once, row_groups=inside, columns=columns):
-                begin, end = max(first, at), min(stop, at + batch.num_rows)
+            row = starts[groups[0]] if groups else 0
+            refuse_large_groups(self.path, file, groups, columns)
+            for batch in file.iter_batches(batch_size, row_groups=groups, columns=columns):
+                begin, end = max(first, row), min(stop, row + batch.num_rows)
                 if begin < end:
-                    yield batch.slice(begin - at, end - begin)
-                at += batch.num_rows
+                    yield batch.slice(begin - row, end - begin)
+                row += batch.num_rows
         state.refuse_changed(str(self.path), self.path)
 
     def read(self, columns: list[str], first: int, stop: int) -> pa.Table:
-        with self.opened() as file:
+        with self.open_reader() as file:
             if (first, stop) == (0, file.metadata.num_rows):
                 return file.read(columns=columns)
         return super().read(columns, first, stop)
 
     def cuts(self, first: int, stop: int, n: int) -> list[int]:
-        """Return the rows that ``n`` parts begin with: those of groups, if there are enough of them."""
+        """Return the first rows of up to ``n`` parts, at row groups if there are enough of them."""
         cuts = super().cuts(first, stop, n)
         groups = np.array([start for start in self.starts() if first <= start < stop])
         if groups.size >= n:
             cuts = sorted({first, *(int(groups[np.abs(groups - cut).argmin()]) for cut in cuts)})
         return cuts
 
-    def lists_at_once(self) -> int:
-        with self.opened() as file:
+    def list_batch_size(self) -> int:
+        with self.open_reader() as file:
             entries = sum(map(entries_of, groups_of(file)))
-        return rows_at_once(
-            entries / max(1, self.n_rows), block_nonzeros()
-        )  # a batch of long rows has few of them
+        # Long rows come in batches of few rows.
+        return rows_at_once(entries / max(1, self.n_rows), block_nonzeros())
 
     def sections(self) -> Iterator[Section]:
-        with self.opened() as file:
+        with self.open_reader() as file:
             for number, group in enumerate(groups_of(file)):
                 if group.num_rows:
-                    ids = next(
+                    statistics = next(
                         leaf.statistics
                         for leaf in leaves_of(group)
                         if leaf.path_in_schema == FEATURE
                     )
-                    is_noted = ids is not None and ids.has_min_max
+                    has_bounds = statistics is not None and statistics.has_min_max
                     first, last = (
-                        (ids.min, ids.max) if is_noted else self.ids_of(number)[[0, -1]].tolist()
+                        (statistics.min, statistics.max)
+                        if has_bounds
+                        else self.ids_of(number)[[0, -1]].tolist()
                     )
                     yield Section(number, first, last, group.num_rows, entries_of(group))
 
@@ -256,49 +262,53 @@ class ParquetFile(BatchFile):
         self, columns: list[str], sections: Sequence[int] | None
     ) -> Iterator[pa.RecordBatch]:
         state = self.state.begin(str(self.path), self.path)
-        with self.opened() as file:
+        with self.open_reader() as file:
             for number in range(file.num_row_groups) if sections is None else sections:
-                group = file.metadata.row_group(
-                    number
-                )  # each by itself: some columns are a thousand times longer
+                # Sized group by group, as some columns are a thousand times longer than others.
+                group = file.metadata.row_group(number)
                 records = int(block_nonzeros() * group.num_rows / max(1, entries_of(group)))
-                at_once = max(1, min(records, block_columns()))
-                yield from file.iter_batches(at_once, row_groups=[number], columns=columns)
+                batch_size = max(1, min(records, columns_per_block()))
+                yield from file.iter_batches(batch_size, row_groups=[number], columns=columns)
         state.refuse_changed(str(self.path), self.path)
 
 
 def refuse_large_groups(
     path: Path, file: pq.ParquetFile, groups: list[int], columns: list[str]
 ) -> None:
-    """Refuse row groups that take more memory to read than there is: their columns are decoded side by side."""
-    used = set(columns)
+    """Raise an error if reading row groups takes more memory than there is.
+
+    The columns of a row group are decoded side by side.
+    """
+    selected = set(columns)
     for number in groups:
         leaves = leaves_of(file.metadata.row_group(number))
         sizes = [
             leaf.total_uncompressed_size
             for leaf in leaves
-            if leaf.path_in_schema.split(".")[0] in used
+            if leaf.path_in_schema.split(".")[0] in selected
         ]
         needed = sum(min(size, BUFFER) + 2 * min(size, PAGE) for size in sizes)
         unit = "column" if len(sizes) == 1 else "columns"
-        what = f"{path}: {len(sizes):,} {unit} of row group {number + 1}, which are read together,"
-        refuse_beyond_memory(needed, what, "write the file with smaller row groups")
+        subject = (
+            f"{path}: {len(sizes):,} {unit} of row group {number + 1}, which are read together,"
+        )
+        refuse_beyond_memory(needed, subject, "write the file with smaller row groups")
 
 
 def groups_of(file: pq.ParquetFile) -> list[pq.RowGroupMetaData]:
-    """Return what is known of every row group."""
+    """Return the metadata of every row group."""
     return [file.metadata.row_group(number) for number in range(file.num_row_groups)]
 
 
 def entries_of(group: pq.RowGroupMetaData) -> int:
-    """Return the number of entries of all lists of values in a part of a file."""
+    """Return the number of entries of all lists of values in a row group."""
     return sum(
         leaf.num_values for leaf in leaves_of(group) if leaf.path_in_schema.split(".")[0] == VALUES
     )
 
 
 def leaves_of(group: pq.RowGroupMetaData) -> Iterator[pq.ColumnChunkMetaData]:
-    """Return what is known of each column of a part of a file."""
+    """Return the metadata of each column of a row group."""
     return (group.column(number) for number in range(group.num_columns))
 
 
@@ -307,9 +317,9 @@ class ArrowFile(BatchFile):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        with self.opened() as file:
+        with self.open_reader() as file:
             self.names = file.schema.names
-        with self.opened(self.names[:1]) as file:  # of sparse rows the labels
+        with self.open_reader(self.names[:1]) as file:  # the labels, of sparse rows
             self._batch_rows = [
                 file.get_batch(number).num_rows for number in range(file.num_record_batches)
             ]
@@ -320,12 +330,12 @@ class ArrowFile(BatchFile):
         return pa.ipc.new_file(str(path), schema)
 
     @contextmanager
-    def opened(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatchFileReader]:
-        """Open the file; all columns are mapped, or those named read, which copies them."""
+    def open_reader(self, columns: list[str] | None = None) -> Iterator[pa.RecordBatchFileReader]:
+        """Open the file with all columns mapped, or with only some columns, which are copied."""
         with self.path.open("rb") as raw:
             start = raw.read(len(MAGIC))
-        for other, kind in OTHERS.items():
-            if start.startswith(other):
+        for signature, kind in OTHER_SIGNATURES.items():
+            if start.startswith(signature):
                 raise DataError(f"{self.path}: this is {kind}")
         if start != MAGIC:
             raise DataError(f"{self.path}: not an Arrow file, or cut short; write it again")
@@ -340,38 +350,38 @@ class ArrowFile(BatchFile):
             yield file
 
     def schema(self) -> pa.Schema:
-        with self.opened() as file:
+        with self.open_reader() as file:
             return file.schema
 
     def batches(
-        self, columns: list[str], first: int, stop: int, at_once: int
+        self, columns: list[str], first: int, stop: int, batch_size: int
     ) -> Iterator[pa.RecordBatch]:
-        """Yield these columns of some rows, so many or less at a time.
+        """Yield these columns of the records from ``first`` to before ``stop``.
 
-        Arrow believes what a file says of itself. What could lead it out of the mapping is checked
-        here: the sizes of all columns and, of columns that may be text, every entry. Lists are
-        checked where they are read.
+        Arrow trusts the metadata of a file. Errors that could lead to reads outside the mapping are
+        found here: the sizes of all columns are checked and, in columns that may be text, every
+        entry. Lists are checked by their readers.
         """
-        state, schema, at = self.state.begin(str(self.path), self.path), self.schema(), 0
-        types = {name: schema.field(name).type for name in columns}
-        checked = [
+        state, schema, row = self.state.begin(str(self.path), self.path), self.schema(), 0
+        column_types = {name: schema.field(name).type for name in columns}
+        checked_columns = [
             name
-            for name, kind in types.items()
+            for name, kind in column_types.items()
             if not pa.types.is_primitive(kind) and not is_list(kind)
         ]
-        is_whole = len(columns) == len(self.names) or any(map(is_list, types.values()))
-        with self.opened(None if is_whole else columns) as file:
+        is_whole = len(columns) == len(self.names) or any(map(is_list, column_types.values()))
+        with self.open_reader(None if is_whole else columns) as file:
             for number, rows in enumerate(self._batch_rows):
-                begin, end = max(first, at), min(stop, at + rows)
+                begin, end = max(first, row), min(stop, row + rows)
                 if begin < end:
                     state.refuse_changed(str(self.path), self.path)
                     batch = file.get_batch(number)
                     batch.validate()
-                    for name in checked:
+                    for name in checked_columns:
                         batch.column(name).validate(full=True)
-                    for start in range(begin - at, end - at, at_once):
-                        yield batch.slice(start, min(at_once, end - at - start))
-                at += rows
+                    for start in range(begin - row, end - row, batch_size):
+                        yield batch.slice(start, min(batch_size, end - row - start))
+                row += rows
         state.refuse_changed(str(self.path), self.path)
 
     def sections(self) -> Iterator[Section]:
@@ -389,7 +399,7 @@ class ArrowFile(BatchFile):
         self, columns: list[str], sections: Sequence[int] | None
     ) -> Iterator[pa.RecordBatch]:
         state = self.state.begin(str(self.path), self.path)
-        with self.opened() as file:
+        with self.open_reader() as file:
             for number in range(file.num_record_batches) if sections is None else sections:
                 state.refuse_changed(str(self.path), self.path)
                 batch = file.get_batch(number)

@@ -42,46 +42,52 @@ if TYPE_CHECKING:
     from .batch_files import BatchFile
 
 BATCHES_AHEAD = 2
-INDICES, VALUES = "indices", "values"  # of sparse rows, beside ``LABEL``
-WIDTH_KEY, NAMES_KEY = b"n_features", b"feature_names"  # of a schema's metadata
+INDICES, VALUES = "indices", "values"  # columns of sparse rows, in addition to ``LABEL``
+WIDTH_KEY, NAMES_KEY = b"n_features", b"feature_names"  # in a schema's metadata
 RENUMBERED_KEY = b"renumbered"  # the mark of a selection
 
 Part = TypeVar("Part", RowBlock, DecodedRows)
 
 
 class BatchSource(Source):
-    """Rows in a file: read on one thread, decoded and checked on several, in order; a shard has some of them."""
+    """Rows of a file, or of a shard of it.
 
-    label_column: str | None  # if the rows have labels
+    One thread reads them, several decode and check them; they stay in order.
+    """
 
-    def hold(self, file: BatchFile) -> None:
-        """Have all rows of a file."""
+    label_column: str | None  # None if the rows have no labels
+
+    def set_file(self, file: BatchFile) -> None:
+        """Use all rows of a file."""
         self.file, self.first, self.stop = file, 0, file.n_rows
 
-    def batches(self, columns: list[str], at_once: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
-        """Return these columns of all rows, so many or less at a time."""
-        return self.file.batches(columns, self.first, self.stop, at_once)
+    def batches(self, columns: list[str], batch_size: int = BATCH_ROWS) -> Iterator[pa.RecordBatch]:
+        """Return these columns of all rows, at most ``batch_size`` rows at a time."""
+        return self.file.batches(columns, self.first, self.stop, batch_size)
 
-    def numbered(
-        self, columns: list[str], at_once: int = BATCH_ROWS
+    def numbered_batches(
+        self, columns: list[str], batch_size: int = BATCH_ROWS
     ) -> Iterator[tuple[pa.RecordBatch, int]]:
-        """Yield batches that hold rows, each with the number of its first row in the file."""
+        """Yield non-empty batches, each with the number of its first row in the file."""
         row = self.first
-        for batch in self.batches(columns, at_once):
+        for batch in self.batches(columns, batch_size):
             if batch.num_rows:
                 yield batch, row
             row += batch.num_rows
 
-    def decoded(
+    def decode_batches(
         self,
         batches: Iterator[tuple[pa.RecordBatch, int]],
         decode: Callable[[pa.RecordBatch, int], Part],
     ) -> Iterator[Part]:
-        """Yield what ``decode`` makes of every batch and the number of its first row."""
+        """Yield the results of ``decode`` for every batch and the number of its first row."""
         rows = self.bytes_read = 0
         threads = reading_threads()
-        ahead = read_ahead(batches, 1)  # batches are large: one read ahead, one for every thread
-        with closing(ordered_map(lambda item: decode(*item), ahead, threads, threads)) as parts:
+        # Batches are large: one is read ahead, and each thread decodes one.
+        batches_ahead = read_ahead(batches, 1)
+        with closing(
+            ordered_map(lambda item: decode(*item), batches_ahead, threads, threads)
+        ) as parts:
             for part in parts:
                 rows += part.n_rows
                 self.bytes_read = (self.facts.n_bytes or 0) * rows // (self.stop - self.first)
@@ -93,7 +99,7 @@ class BatchSource(Source):
         if self.label_column is None:
             raise DataError(f"{self.name}: the rows have no labels")
         row = -1
-        for batch, row in self.numbered([self.label_column]):
+        for batch, row in self.numbered_batches([self.label_column]):
             yield labels(batch.column(self.label_column), self.label_column, self.name, row)
         if row < 0:
             raise NoRowsError(f"{self.name}: holds no rows")
@@ -112,7 +118,7 @@ class BatchSource(Source):
 
 
 def file_facts(file: BatchFile) -> SourceFacts:
-    """Return what is known of a file of rows."""
+    """Return the facts known about a file of rows."""
     return SourceFacts(
         str(file.path), file.n_rows, n_bytes=file.n_bytes, splittable=True, columns_splittable=True
     )
@@ -123,23 +129,26 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
 
     def __init__(self, file: BatchFile, columns: list[str] | None, options: ReadOptions) -> None:
         TableSource.__init__(self, file_facts(file), file.names, columns, options)
-        self.hold(file)
+        self.set_file(file)
 
-    def infer(self, options: ReadOptions, known: Known) -> list[ColumnStats]:
-        """Return what its columns hold: their types say it, so that only those are read whose values must be known."""
+    def infer(self, options: ReadOptions, known_contents: Known) -> list[ColumnStats]:
+        """Return the contents of the columns.
+
+        The types of the columns tell most of it; only columns whose values matter are read.
+        """
         schema = self.file.schema()
         types = {name: schema.field(name).type for name in self.features_and_weight}
-        return infer_by_types(self.name, types, self.batches, options, known)
+        return infer_by_types(self.name, types, self.batches, options, known_contents)
 
     # ---- rows
 
     def _decoded(self, missing: Missing, finish: Finish) -> Iterator[DecodedRows]:
-        used = [
+        columns = [
             *self.features_and_weight,
             *([] if self.label_column is None else [self.label_column]),
         ]
-        batches = self.numbered(used, rows_at_once(len(used), batch_values()))
-        return self.decoded(
+        batches = self.numbered_batches(columns, rows_at_once(len(columns), batch_values()))
+        return self.decode_batches(
             batches, lambda batch, first: finish(self.decode(batch, first, missing))
         )
 
@@ -170,18 +179,19 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
         return read_ahead(blocks(first, stop), BATCHES_AHEAD)
 
     def _read(self, columns: list[str]) -> pa.Table:
-        """Return these columns alone, all rows of them."""
+        """Return these columns with all rows."""
         table = self.file.read(columns, self.first, self.stop)
         if not table.num_rows:
             raise NoRowsError(f"{self.name}: holds no rows")
         return table
 
     def _column_groups(self, positions: Sequence[int]) -> Iterator[list[tuple[int, pa.Array]]]:
-        """Yield some columns by their positions, as many at a time as are worth reading at once."""
-        at_once = max(1, batch_values() // max(1, self.n_rows or 1))
-        for start in range(0, len(positions), at_once):
+        """Yield columns by their positions, as many at a time as are worth reading together."""
+        group_size = max(1, batch_values() // max(1, self.n_rows or 1))
+        for start in range(0, len(positions), group_size):
             names = {
-                self.columns[position]: position for position in positions[start : start + at_once]
+                self.columns[position]: position
+                for position in positions[start : start + group_size]
             }
             table = self._read(list(names))
             yield [
@@ -202,16 +212,16 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
             yield block.columns(*np.searchsorted(block.ids, [first, stop]).tolist())
         late = range(max(first, encoding.n_first), stop)
         positions = sorted({encoding.late[feature - encoding.n_first].column for feature in late})
-        found: dict[int, ColumnBlock] = {}
+        late_blocks: dict[int, ColumnBlock] = {}
         for columns in self._column_groups(positions):
             for position, column in columns:
                 block = column_block(encoding, position, column, where)
-                found |= {
-                    feature: block.columns(at, at + 1)
-                    for at, feature in enumerate(block.ids.tolist())
+                late_blocks |= {
+                    feature: block.columns(index, index + 1)
+                    for index, feature in enumerate(block.ids.tolist())
                 }
         if late:
-            yield ColumnBlock.joined([found[feature] for feature in late])
+            yield ColumnBlock.joined([late_blocks[feature] for feature in late])
 
     def _number_columns(self, first: int, stop: int) -> Iterator[ColumnBlock]:
         for matrix in self._matrices(first, stop):
@@ -228,8 +238,8 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
         encoding, where = self._encoding, self.where(self.first)
         for columns in self._column_groups(range(first, stop)):
             matrix = np.empty((len(columns[0][1]), len(columns)), order="F")
-            for at, (position, column) in enumerate(columns):
-                matrix[:, at] = filled_column(encoding, position, column, where)
+            for index, (position, column) in enumerate(columns):
+                matrix[:, index] = filled_column(encoding, position, column, where)
             yield matrix
 
 
@@ -237,7 +247,7 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
 
 
 def is_sparse(schema: pa.Schema) -> bool:
-    """Return True if columns are those of sparse rows: one of lists of ids, one of lists of values."""
+    """Return True if a schema has a column of lists of ids and one of lists of values."""
     return all(
         schema.names.count(name) == 1 and is_list(schema.field(name).type)
         for name in (INDICES, VALUES)
@@ -249,74 +259,78 @@ def is_list(kind: pa.DataType) -> bool:
     return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
 
 
-def count_in(metadata: Mapping[bytes, bytes], key: bytes) -> int:
-    """A number of rows or features in a schema's metadata; a ValueError if it cannot be one."""
+def read_count(metadata: Mapping[bytes, bytes], key: bytes) -> int:
+    """Return a number of rows or features in a schema's metadata, or raise ValueError."""
     digits = metadata[key].strip()
     if not digits.isdigit() or len(digits) > len(str(MAX_INDEX)) or int(digits) > MAX_INDEX + 1:
         shown = digits[:40].decode(errors="backslashreplace")
         raise ValueError(
-            f"{key.decode()} is {shown!r}; it is an integer from 0 to {MAX_INDEX + 1:,}"
+            f"{key.decode()} must be an integer from 0 to {MAX_INDEX + 1:,}, got {shown!r}"
         )
     return int(digits)
 
 
 class ListReader(NamedTuple):
-    """Lists of integers and lists of values of records, checked; ``unit`` is what a record is."""
+    """A reader of lists of integers and values, which are checked; ``unit`` names a record."""
 
     name: str  # of the file
     unit: str
 
     def offsets(self, lists: pa.Array, first: int) -> NDArray[np.int64]:
-        """Return where the lists of records begin, counted from 0."""
+        """Return the starts of the lists of records, counted from 0."""
         if lists.null_count:
-            raise self._unequal(first)
+            raise self._length_error(first)
         offsets: NDArray[np.int64] = as_array(lists.offsets).astype(np.int64)
         if offsets[0] < 0 or offsets[-1] > len(lists.values) or (np.diff(offsets) < 0).any():
-            raise self._damaged(first, "the lists are damaged")
+            raise self._damage_error(first, "the lists are damaged")
         offsets -= offsets[0]
         return offsets
 
     def shared_offsets(self, batch: pa.RecordBatch, first: int) -> NDArray[np.int64]:
-        """Return where the lists of records begin, the same for both."""
+        """Return the starts of the lists of records, which must be the same for ids and values."""
         indptr = self.offsets(batch.column(INDICES), first)
         if not np.array_equal(indptr, self.offsets(batch.column(VALUES), first)):
-            raise self._unequal(first)
+            raise self._length_error(first)
         return indptr
 
     def entries(
         self, lists: pa.Array, fits: Callable[[Any], bool], what: str, first: int
     ) -> NDArray[Any]:
-        """Return the entries of all lists, which must be of a type that fits."""
+        """Return the entries of all lists, whose type must satisfy ``fits``."""
         entries = lists.flatten()
         if entries.null_count or not fits(entries.type):
-            found = "missing entries" if entries.null_count else f"{entries.type} values"
-            raise self._damaged(first, f"a list of {what} holds {found}")
+            content = "missing entries" if entries.null_count else f"{entries.type} values"
+            raise self._damage_error(first, f"a list of {what} holds {content}")
         return as_array(entries)
 
-    def _unequal(self, first: int) -> DataError:
-        return self._damaged(first, "indices and values differ in length")
+    def _length_error(self, first: int) -> DataError:
+        return self._damage_error(first, "indices and values differ in length")
 
-    def _damaged(self, first: int, what: str) -> DataError:
+    def _damage_error(self, first: int, what: str) -> DataError:
         return DataError(
             f"{self.name}: from {self.unit} {first + 1} on, {what}; write the file again"
         )
 
 
 class SparseSource(BatchSource):
-    """Sparse rows: columns ``indices`` (list of int) and ``values`` (list of float), and ``label`` if they have one."""
+    """Sparse rows in a file.
+
+    They have columns ``indices`` (list of int) and ``values`` (list of float), and ``label`` if
+    they have labels.
+    """
 
     def __init__(self, file: BatchFile, schema: pa.Schema) -> None:
-        self.hold(file)
+        self.set_file(file)
         self.label_column = LABEL if LABEL in file.names else None
-        self.at_once, metadata = file.lists_at_once(), schema.metadata or {}
+        self.batch_size, metadata = file.list_batch_size(), schema.metadata or {}
         self.lists = ListReader(str(file.path), "row")
         try:
             names = from_json(metadata[NAMES_KEY]) if NAMES_KEY in metadata else []
             if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-                raise ValueError("the names of features are not a list of texts")
+                raise ValueError("the feature names must be a list of strings")
             feature_names = np.array(names, dtype=object) if NAMES_KEY in metadata else None
             width = None if feature_names is None else len(names)
-            width = count_in(metadata, WIDTH_KEY) if WIDTH_KEY in metadata else width
+            width = read_count(metadata, WIDTH_KEY) if WIDTH_KEY in metadata else width
             mark = metadata[RENUMBERED_KEY].decode() if RENUMBERED_KEY in metadata else None
         except (ValueError, TypeError) as error:
             raise DataError(
@@ -333,18 +347,21 @@ class SparseSource(BatchSource):
         super().__init__(replace(facts, has_labels=self.label_column is not None))
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        return self.decoded(
-            self._numbered(), lambda batch, first: self._block(batch, first, missing)
+        return self.decode_batches(
+            self._cut_batches(), lambda batch, first: self._block(batch, first, missing)
         )
 
-    def _numbered(self) -> Iterator[tuple[pa.RecordBatch, int]]:
+    def _cut_batches(self) -> Iterator[tuple[pa.RecordBatch, int]]:
         """Yield batches of a good size, each with the number of its first row."""
-        most, used = block_nonzeros(), [INDICES, VALUES, *([LABEL] if self.has_labels else [])]
-        for batch, row in self.numbered(used, self.at_once):
+        max_nonzeros, columns = (
+            block_nonzeros(),
+            [INDICES, VALUES, *([LABEL] if self.has_labels else [])],
+        )
+        for batch, row in self.numbered_batches(columns, self.batch_size):
             indptr = self.lists.shared_offsets(batch, row)
             start = 0
             while start < batch.num_rows:
-                stop = next_cut(indptr, start, rows_at_once(1, most), most)
+                stop = next_cut(indptr, start, rows_at_once(1, max_nonzeros), max_nonzeros)
                 yield batch.slice(start, stop - start), row + start
                 start = stop
 
@@ -354,7 +371,7 @@ class SparseSource(BatchSource):
             batch.column(INDICES), pa.types.is_integer, "integers", first_row
         )
         if indices.dtype == np.uint64 and indices.size and indices.max() > MAX_INDEX:
-            raise self._too_large(int(indices.max()))
+            raise self._id_error(int(indices.max()))
         indices = frozen(
             indices, indices.dtype if indices.dtype in (np.int32, np.int64) else np.int64
         )
@@ -363,11 +380,13 @@ class SparseSource(BatchSource):
                 self.lists.entries(batch.column(VALUES), is_numeric, "numbers", first_row),
                 np.float32,
             )
-        lowest, highest, canonical, finite = check_rows(indptr, indices, values.view(np.uint32))
+        lowest, highest, is_canonical, is_finite = check_rows(
+            indptr, indices, values.view(np.uint32)
+        )
         if lowest < 0:
             raise DataError(f"{self.name}: a negative feature id; ids start at 0")
         if highest > MAX_INDEX:
-            raise self._too_large(highest)
+            raise self._id_error(highest)
         width = highest + 1 if self.n_features is None else self.n_features
         if highest >= width:
             row = first_row + int(
@@ -377,7 +396,7 @@ class SparseSource(BatchSource):
                 f"{self.name}: row {row}: feature {int(indices[indices >= width][0])} in a file of"
                 f" {width:,} features, counted from 0; write the file again"
             )
-        if not canonical:
+        if not is_canonical:
             (indptr, indices, values), repeated = canonical_rows(indptr, indices, values, width)
             if repeated:
                 raise DataError(
@@ -386,11 +405,11 @@ class SparseSource(BatchSource):
                 )
         y = labels(batch.column(LABEL), LABEL, self.name, first_row) if self.has_labels else None
         block = RowBlock.trusted(indptr, indices, values, y, width, self.name)
-        if not finite:
+        if not is_finite:
             refuse_not_finite(block, first_row, self.feature_names, missing)
         return block
 
-    def _too_large(self, index: int) -> DataError:
+    def _id_error(self, index: int) -> DataError:
         return DataError(
             f"{self.name}: feature id {index} is too large: the largest is {MAX_INDEX:,}; hash"
             " or renumber the features"
@@ -398,7 +417,10 @@ class SparseSource(BatchSource):
 
 
 def write_sparse(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> int:
-    """Write rows as lists of ids and values; ids are int32 if the width is known to fit, int64 otherwise."""
+    """Write rows as lists of ids and values; return the number of rows.
+
+    Ids are int32 if the width is known to fit, int64 otherwise.
+    """
     metadata = {} if layout.n_features is None else {WIDTH_KEY: str(layout.n_features).encode()}
     if layout.feature_names is not None:
         metadata[NAMES_KEY] = to_json([str(name) for name in layout.feature_names]).encode()

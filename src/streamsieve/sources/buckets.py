@@ -1,10 +1,10 @@
-"""Rows transposed into columns within a budget of memory: through a file of buckets, if they do not fit.
+"""Transpose rows into columns within a memory budget, through a file of buckets if necessary.
 
-One pass over the rows keeps them while they fit. If they do not, it counts how many entries each
-range of ids has; ranges are joined to buckets that fit in memory one at a time, a second pass
-scatters the entries into them, in one file where every bucket has its part, and then one bucket
-after the other is read and sorted. How far the second pass has come is noted on the way: what was
-interrupted goes on there.
+A first pass over the rows keeps them as long as they fit. If they do not fit, it counts the entries
+in each range of ids; ranges are joined to buckets that fit in memory one at a time. A second pass
+writes the entries to their buckets, all in one file where every bucket has its part. Then the
+buckets are read and sorted one after the other. The progress of the second pass is saved on the
+way, so that interrupted work is resumed.
 """
 
 from __future__ import annotations
@@ -30,10 +30,8 @@ from .transpose import ROWS_READ, columns_of_rows, labels_of_blocks
 from .work_folder import ENTRY_BYTES, RANGES, Filled, Survey, WorkFolder
 
 MAX_BUCKET_WIDTH = 1 << 32  # ids
-BYTES_TO_SORT = (
-    64  # of memory for an entry of a bucket, while it is read and sorted: some for its column, too
-)
-NOTE_EVERY = 1 << 26  # entries: how often it is noted how far the second pass is
+BYTES_TO_SORT = 64  # of memory per entry of a bucket while it is read and sorted, with its column
+NOTE_EVERY = 1 << 26  # entries after which the progress of the second pass is saved
 CHANGED = "has changed while it was read; begin again"
 
 
@@ -41,66 +39,70 @@ CHANGED = "has changed while it was read; begin again"
 def transposed(
     source: Source, memory: int, output: Path, stamp: dict[str, Any], report: Report
 ) -> Iterator[ColumnSource]:
-    """The columns of rows, within a budget of ``memory`` bytes for the work.
+    """Transpose rows to columns, with at most ``memory`` bytes for the work.
 
-    Rows that do not fit go through a file in a folder beside ``output``, which is removed in the
-    end and also if the data is bad; whatever else interrupts the work, it can go on there for rows
-    with the same ``stamp``.
+    Rows that do not fit go through a file in a folder beside ``output``. The folder is removed in
+    the end, and also if the data is bad; after any other interruption, the work can be resumed
+    there for rows with the same ``stamp``.
     """
     with WorkFolder(output, stamp) as work:
-        survey = work.survey()
-        most = available_memory() if stamp.get("memory") is None else memory
-        if survey is not None and not can_go_on(survey, source, most):
+        entry_counts = work.survey()
+        available = available_memory() if stamp.get("memory") is None else memory
+        if entry_counts is not None and not can_resume(entry_counts, source, available):
             work.release(remove=True)
-            survey = None
-        if survey is None:
-            read = survey_rows(source, memory, report)
-            if not isinstance(read, Survey):
-                yield read
+            entry_counts = None
+        if entry_counts is None:
+            result = read_or_count_rows(source, memory, report)
+            if not isinstance(result, Survey):
+                yield result
                 return
             if not source.rewindable:
                 raise UsageError(
                     f"{source.name}: its rows do not fit in the memory allowed, and can be read"
                     " only once"
                 )
-            survey = read
-        plan = plan_buckets(survey)
-        with work.buckets(survey, plan.sizes) as (file, before):
+            entry_counts = result
+        plan = plan_buckets(entry_counts)
+        with work.buckets(entry_counts, plan.sizes) as (file, previous):
             yield BucketSource(
                 source,
-                survey,
+                entry_counts,
                 plan,
                 file,
-                scatter(source, survey, plan, work, file, before, report),
+                scatter(source, entry_counts, plan, work, file, previous, report),
             )
 
 
-def can_go_on(survey: Survey, source: Source, most: int) -> bool:
-    """Return True if rows of a survey can be those of a source, and transposed in ``most`` bytes."""
-    same_size = (
-        source.n_rows in (None, survey.y.size) and (source.n_features or 0) <= survey.n_features
+def can_resume(entry_counts: Survey, source: Source, available: int) -> bool:
+    """Return True if the counts can be those of a source and ``available`` bytes are enough."""
+    has_same_size = (
+        source.n_rows in (None, entry_counts.y.size)
+        and (source.n_features or 0) <= entry_counts.n_features
     )
-    return same_size and int(survey.counts.max()) * BYTES_TO_SORT <= survey.memory <= most
+    return (
+        has_same_size
+        and int(entry_counts.counts.max()) * BYTES_TO_SORT <= entry_counts.memory <= available
+    )
 
 
-def survey_rows(source: Source, memory: int, report: Report) -> Survey | ColumnSource:
-    """Read all rows once: their columns if they can be transposed in ``memory`` bytes, what there is otherwise."""
+def read_or_count_rows(source: Source, memory: int, report: Report) -> Survey | ColumnSource:
+    """Read all rows once; return their columns if ``memory`` bytes suffice, else entry counts."""
     limit = FRACTION_OF_MEMORY * memory
-    waiting: list[RowBlock] = []
+    blocks: list[RowBlock] = []
     labels, shift, counts = [], 0, np.zeros(RANGES, np.int64)
-    held = n_rows = width = 0
+    held_bytes = n_rows = width = 0
     for block in source.row_blocks("keep"):
         labels.append(block.y)
         n_rows, width = n_rows + block.n_rows, max(width, block.n_features)
-        held += block.n_bytes
-        waiting.append(block)
-        if held > limit:
-            for some in waiting:
-                shift, counts = count_entries(some, shift, counts)
-            waiting.clear()
+        held_bytes += block.n_bytes
+        blocks.append(block)
+        if held_bytes > limit:
+            for held_block in blocks:
+                shift, counts = count_entries(held_block, shift, counts)
+            blocks.clear()
         report(ROWS_READ, n_rows, source.n_rows)
-    if held <= limit:
-        return columns_of_rows(source, waiting)
+    if held_bytes <= limit:
+        return columns_of_rows(source, blocks)
     return Survey(
         labels_of_blocks(source, labels), max(width, source.n_features or 0), memory, shift, counts
     )
@@ -109,7 +111,10 @@ def survey_rows(source: Source, memory: int, report: Report) -> Survey | ColumnS
 def count_entries(
     block: RowBlock, shift: int, counts: NDArray[np.int64]
 ) -> tuple[int, NDArray[np.int64]]:
-    """Count the entries in each range of ids; as many ranges whatever the width, so ``shift`` and counts may change."""
+    """Add the entries of a block to the counts by range of ids.
+
+    The number of ranges is the same for any width, so ``shift`` and the counts may change.
+    """
     while block.n_features > counts.size << shift:
         counts = np.append(counts.reshape(-1, 2).sum(axis=1), np.zeros(RANGES // 2, np.int64))
         shift += 1
@@ -117,92 +122,96 @@ def count_entries(
     return shift, counts
 
 
-class Plan(NamedTuple):
+class BucketPlan(NamedTuple):
     """Buckets of ids."""
 
     starts: NDArray[np.int64]  # the first id of each
     bucket_of: NDArray[np.int32]  # by range
-    sizes: NDArray[np.int64]  # entries of each
+    sizes: NDArray[np.int64]  # numbers of entries
 
 
-def plan_buckets(survey: Survey) -> Plan:
-    """Join ranges to buckets that can be sorted in memory."""
-    most = survey.memory // BYTES_TO_SORT
-    widest = max(1, MAX_BUCKET_WIDTH >> survey.shift)
-    largest = int(survey.counts.max(initial=0))
-    if largest > most:
-        what = "feature" if survey.shift == 0 else f"range of {1 << survey.shift:,} features"
-        raise UsageError(
-            f"one {what} has {largest:,} values, which take {largest * BYTES_TO_SORT / 1e6:,.0f} MB"
-            f" to sort; allow that much at least: {spell('memory')}"
+def plan_buckets(entry_counts: Survey) -> BucketPlan:
+    """Join ranges of ids to buckets that can be sorted in memory."""
+    max_entries = entry_counts.memory // BYTES_TO_SORT
+    max_ranges = max(1, MAX_BUCKET_WIDTH >> entry_counts.shift)
+    largest = int(entry_counts.counts.max(initial=0))
+    if largest > max_entries:
+        unit = (
+            "feature"
+            if entry_counts.shift == 0
+            else f"range of {1 << entry_counts.shift:,} features"
         )
-    bucket_of = np.zeros(survey.counts.size, np.int32)
+        raise UsageError(
+            f"one {unit} has {largest:,} values, which take {largest * BYTES_TO_SORT / 1e6:,.0f} MB"
+            f" to sort; allow at least that much: {spell('memory')}"
+        )
+    bucket_of = np.zeros(entry_counts.counts.size, np.int32)
     starts, sizes, first = [0], [0], 0
-    for number in np.flatnonzero(survey.counts).tolist():
-        count = int(survey.counts[number])
-        if sizes[-1] + count > most or number - first >= widest:
-            starts.append(number << survey.shift)
+    for range_number in np.flatnonzero(entry_counts.counts).tolist():
+        count = int(entry_counts.counts[range_number])
+        if sizes[-1] + count > max_entries or range_number - first >= max_ranges:
+            starts.append(range_number << entry_counts.shift)
             sizes.append(0)
-            first = number
+            first = range_number
         sizes[-1] += count
-        bucket_of[number] = len(starts) - 1
-    return Plan(np.array(starts), bucket_of, np.array(sizes))
+        bucket_of[range_number] = len(starts) - 1
+    return BucketPlan(np.array(starts), bucket_of, np.array(sizes))
 
 
 def scatter(
     source: Source,
-    survey: Survey,
-    plan: Plan,
+    entry_counts: Survey,
+    plan: BucketPlan,
     work: WorkFolder,
     file: BufferedRandom,
-    before: Filled,
+    previous: Filled,
     report: Report,
 ) -> Filled:
-    """Write every entry to its bucket, from where a run ``before`` this one was interrupted.
+    """Write every entry to its bucket, from the row where a ``previous`` run was interrupted.
 
-    The rows must be those of the survey: as many, as wide, with the same labels, and as many
-    entries in every bucket.
+    The rows must be those that were counted: the same number, width and labels, and the same number
+    of entries in every bucket.
     """
-    done, filled, sums = before
-    if done == survey.y.size:
-        return before
+    n_done, filled, sums = previous
+    if n_done == entry_counts.y.size:
+        return previous
     offsets = np.cumsum(plan.sizes) - plan.sizes
     entries, ends = np.empty((0, 3), np.uint32), np.empty(plan.sizes.size, np.int64)
-    row = since = 0
-    width, kinds = source.n_features or 0, set()
+    row = n_unsaved = 0
+    width, dtypes = source.n_features or 0, set()
     for block in source.row_blocks("keep"):
         labels = labels_of_blocks(source, [block.y])
-        kinds.add(labels.dtype)
-        if not np.array_equal(labels, survey.y[row : row + block.n_rows]):
+        dtypes.add(labels.dtype)
+        if not np.array_equal(labels, entry_counts.y[row : row + block.n_rows]):
             raise DataError(f"{source.name}: {CHANGED}")
         width = max(width, block.n_features)
-        if row + block.n_rows > done:
-            part = block.rows(max(0, done - row), block.n_rows)
+        if row + block.n_rows > n_done:
+            part = block.rows(max(0, n_done - row), block.n_rows)
             if entries.shape[0] < part.n_nonzero:
                 entries = np.empty((part.n_nonzero, 3), np.uint32)
-            rows = part.indptr, part.indices, part.values.view(np.uint32), max(row, done)
-            scatter_entries(*rows, survey.shift, plan.bucket_of, plan.starts, ends, entries)
-            more = np.diff(ends, prepend=0)
-            if (filled + more > plan.sizes).any():
+            rows = part.indptr, part.indices, part.values.view(np.uint32), max(row, n_done)
+            scatter_entries(*rows, entry_counts.shift, plan.bucket_of, plan.starts, ends, entries)
+            added = np.diff(ends, prepend=0)
+            if (filled + added > plan.sizes).any():
                 raise DataError(f"{source.name}: {CHANGED}")
-            for bucket in np.flatnonzero(more).tolist():
-                chunk = entries[ends[bucket] - more[bucket] : ends[bucket]]
+            for bucket in np.flatnonzero(added).tolist():
+                chunk = entries[ends[bucket] - added[bucket] : ends[bucket]]
                 file.seek(ENTRY_BYTES * int(offsets[bucket] + filled[bucket]))
                 file.write(chunk.data)
                 sums[bucket] = zlib.crc32(chunk.data, int(sums[bucket]))
-            filled += more
-            since += part.n_nonzero
+            filled += added
+            n_unsaved += part.n_nonzero
         row += block.n_rows
-        if since >= NOTE_EVERY:
+        if n_unsaved >= NOTE_EVERY:
             work.take_note(file, Filled(row, filled, sums))
-            since = 0
-        report("rows sorted", row, survey.y.size)
-    same = (row, width, np.result_type(*kinds)) == (
-        survey.y.size,
-        survey.n_features,
-        survey.y.dtype,
+            n_unsaved = 0
+        report("rows sorted", row, entry_counts.y.size)
+    is_same = (row, width, np.result_type(*dtypes)) == (
+        entry_counts.y.size,
+        entry_counts.n_features,
+        entry_counts.y.dtype,
     )
-    if not same or (filled != plan.sizes).any():
+    if not is_same or (filled != plan.sizes).any():
         raise DataError(f"{source.name}: {CHANGED}")
     complete = Filled(row, filled, sums)
     work.take_note(file, complete)
@@ -213,11 +222,18 @@ class BucketSource(ColumnSource):
     """Columns from a file of buckets, one bucket after the other."""
 
     def __init__(
-        self, source: Source, survey: Survey, plan: Plan, file: BufferedRandom, filled: Filled
+        self,
+        source: Source,
+        entry_counts: Survey,
+        plan: BucketPlan,
+        file: BufferedRandom,
+        filled: Filled,
     ) -> None:
-        facts = SourceFacts(source.name, survey.y.size, survey.n_features, source.feature_names)
+        facts = SourceFacts(
+            source.name, entry_counts.y.size, entry_counts.n_features, source.feature_names
+        )
         super().__init__(replace(facts, first_id=source.facts.first_id, value_type=np.float32))
-        self.y, self.plan, self.file, self.sums = survey.y, plan, file, filled.sums.tolist()
+        self.y, self.plan, self.file, self.sums = entry_counts.y, plan, file, filled.sums.tolist()
 
     def targets(self) -> NDArray[Any]:
         return self.y
@@ -234,18 +250,19 @@ class BucketSource(ColumnSource):
             starts, stops, self.plan.sizes.tolist(), self.sums, strict=True
         ):
             entries = read_entries(self.file, size, offset)
-            rows, columns = (int(entries[:, part].max(initial=0)) for part in (ROW, COLUMN))
+            max_row, max_column = (int(entries[:, field].max(initial=0)) for field in (ROW, COLUMN))
             if zlib.crc32(entries.data) != check_sum or (
-                size and (rows >= self.y.size or start + columns >= stop)
+                size and (max_row >= self.y.size or start + max_column >= stop)
             ):
                 raise DataError(
                     f"{self.name}: the file of buckets is not as it was written; begin again"
                 )
             offset += ENTRY_BYTES * size
-            yield from cut_columns(*sorted_columns(entries, start), self.y.size, None, self.name)
+            yield from cut_columns(*sort_columns(entries, start), self.y.size, None, self.name)
 
 
 def read_entries(file: BufferedRandom, size: int, offset: int) -> NDArray[np.uint32]:
+    """Return the entries of a bucket of ``size`` entries that begins at a byte of the file."""
     entries = np.empty((size, 3), np.uint32)
     file.seek(offset)
     if file.readinto(entries.data) < entries.nbytes:
@@ -253,10 +270,10 @@ def read_entries(file: BufferedRandom, size: int, offset: int) -> NDArray[np.uin
     return entries
 
 
-def sorted_columns(
+def sort_columns(
     entries: NDArray[np.uint32], first_id: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float32], NDArray[np.int64]]:
-    """The columns of a bucket that have values, as CSC arrays, and their ids."""
+    """Return the columns of a bucket that have values as CSC arrays, and their ids."""
     columns: NDArray[Any] = entries[:, COLUMN]
     width = int(columns.max(initial=0)) + 1
     if width > entries.shape[0] + RANGES:

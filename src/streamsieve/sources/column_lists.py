@@ -1,10 +1,10 @@
-"""Columns as lists of row numbers and values, a record each, in Parquet and Arrow files.
+"""Columns as lists of row numbers and values, one record each, in Parquet and Arrow files.
 
 The records have ``feature`` (its id), ``indices`` (row numbers, from 0, ascending) and ``values``;
-where known, ``name`` and ``group``. Ids ascend from record to record. A feature without a record
-has no values; in a file with names or groups it is not offered to a method at all. The schema's
-metadata has the numbers of rows and features, and the target of every row as a JSON list. NaN is a
-value that is missing.
+if known, also ``name`` and ``group``. Ids ascend from record to record. A feature without a record
+has no values; in a file with names or groups, methods do not see it at all. The schema's metadata
+has the numbers of rows and features, and the target of every row as a JSON list. NaN is a missing
+value.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from ..values import ascends, in_range
 from .arrays import ArraySource
 from .arrow_values import is_numeric
 from .base import FEATURES_WRITTEN, ColumnSource, DataSource, Missing, Report, Source, SourceFacts
-from .batch_rows import BATCHES_AHEAD, INDICES, VALUES, WIDTH_KEY, ListReader, count_in
+from .batch_rows import BATCHES_AHEAD, INDICES, VALUES, WIDTH_KEY, ListReader, read_count
 from .columns import (
     FRACTION_OF_MEMORY,
     MAX_FILLED_WIDTH,
     RangedColumns,
-    fair_cuts,
+    balanced_cuts,
     with_empty_columns,
 )
 from .prefetch import read_ahead
@@ -44,19 +44,19 @@ if TYPE_CHECKING:
     from .wrapped import KeptFeatures
 
 FEATURE, NAME, GROUP = "feature", "name", "group"
-COLUMN = "column"  # what a record is
-ROWS_KEY, TARGET_KEY = b"n_rows", b"target"  # of the schema's metadata
-MAX_COLUMNS = 1 << 20  # of a batch in a file
+COLUMN = "column"  # the unit of a record, for messages
+ROWS_KEY, TARGET_KEY = b"n_rows", b"target"  # in the schema's metadata
+MAX_COLUMNS = 1 << 20  # in a batch of a file
 
 
 def is_columns(schema: pa.Schema) -> bool:
-    """Return True if records are columns."""
+    """Return True if records are columns, by the fields and metadata of a schema."""
     has_fields = all(schema.names.count(name) == 1 for name in (FEATURE, INDICES, VALUES))
     return has_fields and ROWS_KEY in (schema.metadata or {})
 
 
 class Section(NamedTuple):
-    """A part of a file that is read by itself, a record batch or a row group, with a record at least."""
+    """A part of a file that is read by itself: a record batch or row group with some records."""
 
     number: int
     first: int  # the ids of its first and last record
@@ -66,9 +66,9 @@ class Section(NamedTuple):
 
 
 class ColumnListSource(Source, RangedColumns):
-    """Columns of a file; rows are made by transposing them in memory.
+    """Columns of a file; rows are made by transposing the columns in memory.
 
-    Of a range of ids, the sections of the file are read in which they are.
+    For a range of ids, only the sections of the file with these ids are read.
     """
 
     is_transposed = True
@@ -76,7 +76,7 @@ class ColumnListSource(Source, RangedColumns):
 
     def __init__(self, file: BatchFile, schema: pa.Schema) -> None:
         self.file, self.lists = file, ListReader(str(file.path), COLUMN)
-        self.used = [
+        self.fields = [
             FEATURE,
             INDICES,
             VALUES,
@@ -85,8 +85,8 @@ class ColumnListSource(Source, RangedColumns):
         metadata = schema.metadata
         try:
             n_rows, width, self.y = (
-                count_in(metadata, ROWS_KEY),
-                count_in(metadata, WIDTH_KEY),
+                read_count(metadata, ROWS_KEY),
+                read_count(metadata, WIDTH_KEY),
                 target_of(schema),
             )
         except (KeyError, ValueError, TypeError) as error:
@@ -102,33 +102,33 @@ class ColumnListSource(Source, RangedColumns):
             str(file.path), n_rows, width, n_bytes=file.n_bytes, columns_splittable=True
         )
         super().__init__(
-            replace(facts, names_in_blocks=NAME in self.used, has_groups=GROUP in self.used)
+            replace(facts, names_in_blocks=NAME in self.fields, has_groups=GROUP in self.fields)
         )
 
     @cached_property
     def y(self) -> NDArray[Any]:
-        """Return the target, which is read again where this source was sent: it is in the file."""
+        """Return the target; a pickled copy of this source reads it from the file again."""
         return target_of(self.file.schema())
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "y"}
 
     def keeping(self, kept: KeptFeatures) -> DataSource:
-        some = copy(self)
-        some.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
-        return some
+        source = copy(self)
+        source.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
+        return source
 
     def named(self, names: NDArray[Any], origin: str) -> DataSource:
-        named = copy(self)
-        named._given_names = names
-        named.facts = replace(self.facts, n_features=names.size, names_in_blocks=True)
-        return named
+        source = copy(self)
+        source._given_names = names
+        source.facts = replace(self.facts, n_features=names.size, names_in_blocks=True)
+        return source
 
     @property
-    def _filled(self) -> bool:
-        """Return True if features without a record are offered, as columns without values."""
+    def _has_empty_columns(self) -> bool:
+        """Return True if features without a record are included, as columns without values."""
         return (
-            not (NAME in self.used or GROUP in self.used)
+            not (NAME in self.fields or GROUP in self.fields)
             and (self.n_features or 0) <= MAX_FILLED_WIDTH
         )
 
@@ -143,29 +143,34 @@ class ColumnListSource(Source, RangedColumns):
 
     @cached_property
     def _sections(self) -> list[Section]:
-        """All sections; shards bring them along, as they are few."""
+        """Return all sections; shards carry them along, as they are few."""
         sections, column, last = list(self.file.sections()), 0, -1
         for section in sections:
             if not last < section.first <= section.last < (self.n_features or 0):
-                raise self._not_ascending(column)
+                raise self._order_error(column)
             column, last = column + section.records, section.last
         return sections
 
     def cuts(self, first: int, stop: int, n: int) -> list[int]:
         sections, width = self._sections, self.n_features or 0
-        known = np.array(
+        bounds = np.array(
             [0, *(end for section in sections for end in (section.first, section.last + 1)), width]
         )
-        work = [section.entries + (0 if self._filled else section.records) for section in sections]
+        work = [
+            section.entries + (0 if self._has_empty_columns else section.records)
+            for section in sections
+        ]
         before = np.cumsum([0, *(part for size in work for part in (0, size)), 0]) + (
-            known if self._filled else 0
+            bounds if self._has_empty_columns else 0
         )
-        ids = np.concatenate([[first], known[(first < known) & (known < stop)], [stop]])
-        cuts = fair_cuts(ids, np.interp(ids, known, before), n)
-        if (
-            not self._filled
-        ):  # cuts move on to ids that have a record, with one before, between and after them
-            moved = {self._first_record(cut) for cut in cuts[1:]} - {first, self._first_record(0)}
+        ids = np.concatenate([[first], bounds[(first < bounds) & (bounds < stop)], [stop]])
+        cuts = balanced_cuts(ids, np.interp(ids, bounds, before), n)
+        # Cuts move on to ids that have a record, so that every part has one.
+        if not self._has_empty_columns:
+            moved = {self._next_recorded_id(cut) for cut in cuts[1:]} - {
+                first,
+                self._next_recorded_id(0),
+            }
             cuts = [first, *sorted(feature for feature in moved if feature < stop)]
         starts = np.array(
             [section.first for section in sections[1:] if first < section.first < stop]
@@ -174,21 +179,21 @@ class ColumnListSource(Source, RangedColumns):
             return cuts
         return sorted({first, *(int(starts[np.abs(starts - cut).argmin()]) for cut in cuts[1:])})
 
-    def _first_record(self, least: int) -> int:
-        """Return the first id from ``least`` on that has a record and is kept, or the number of features."""
+    def _next_recorded_id(self, lowest: int) -> int:
+        """Return the first id from ``lowest`` on that is kept and has a record, or the width."""
         for section in self._sections:
-            if section.last >= least:
+            if section.last >= lowest:
                 ids = self.file.ids_of(section.number)
-                ids = ids[ids >= least]
+                ids = ids[ids >= lowest]
                 ids = ids if self.facts.kept is None else ids[self.facts.kept.among(ids)]
                 if ids.size:
                     return int(ids[0])
         return self.n_features or 0
 
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
-        """The columns in order, those without values too."""
+        """Yield the columns in order, including those without values."""
         blocks = read_ahead(self._column_blocks(first, stop), BATCHES_AHEAD)
-        if self._filled:
+        if self._has_empty_columns:
             blocks = with_empty_columns(blocks, self.n_features or 0, self.n_rows or 0, first, stop)
         names = self._given_names
         return (
@@ -196,40 +201,40 @@ class ColumnListSource(Source, RangedColumns):
         )
 
     def _column_blocks(self, first: int, stop: int) -> Iterator[ColumnBlock]:
-        column, last, highest, numbers = 0, -1, (self.n_features or 0) - 1, None
+        column, last, highest, section_numbers = 0, -1, (self.n_features or 0) - 1, None
         if (first, stop) != (0, self.n_features):
-            inside = [
+            sections = [
                 section
                 for section in self._sections
                 if section.last >= first and section.first < stop
             ]
-            if not inside:
+            if not sections:
                 return
             column = sum(section.records for section in self._sections if section.last < first)
-            last, highest, numbers = (
-                inside[0].first - 1,
-                inside[-1].last,
-                [section.number for section in inside],
+            last, highest, section_numbers = (
+                sections[0].first - 1,
+                sections[-1].last,
+                [section.number for section in sections],
             )
-        for batch in self.file.section_batches(self.used, numbers):
+        for batch in self.file.section_batches(self.fields, section_numbers):
             if not batch.num_rows:
                 continue
             block = self._column_block(batch, column)
             if block.ids[0] <= last or (np.diff(block.ids) <= 0).any() or block.ids[-1] > highest:
-                raise self._not_ascending(column)
+                raise self._order_error(column)
             column, last = column + batch.num_rows, int(block.ids[-1])
             begin, end = np.searchsorted(block.ids, [first, stop]).tolist()
             if begin < end:
-                wanted = block.columns(begin, end)
-                some = (
-                    wanted
+                part = block.columns(begin, end)
+                kept = (
+                    part
                     if self.facts.kept is None
-                    else wanted.masked(self.facts.kept.among(wanted.ids))
+                    else part.masked(self.facts.kept.among(part.ids))
                 )
-                if some.n_columns:
-                    yield some
+                if kept.n_columns:
+                    yield kept
 
-    def _not_ascending(self, column: int) -> DataError:
+    def _order_error(self, column: int) -> DataError:
         return DataError(
             f"{self.name}: from column {column + 1} on, the ids do not ascend from 0 to below"
             f" {self.n_features:,}; write the file again"
@@ -246,14 +251,17 @@ class ColumnListSource(Source, RangedColumns):
             )
         ids = as_array(batch.column(FEATURE))
         names = (
-            np.array(batch.column(NAME).to_pylist(), dtype=object) if NAME in self.used else None
+            np.array(batch.column(NAME).to_pylist(), dtype=object) if NAME in self.fields else None
         )
-        groups = as_array(batch.column(GROUP)) if GROUP in self.used else None
+        groups = as_array(batch.column(GROUP)) if GROUP in self.fields else None
         block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, names, groups, self.name)
         return block if block.values.all() else block.without_zeros()
 
     def all_names(self) -> NDArray[Any] | None:
-        """Return the names of all features, if there are such and not too many; of one without a record, its id."""
+        """Return the names of all features, or None if there are none or too many.
+
+        A feature without a record has its id as name.
+        """
         width = self.n_features or 0
         if self._given_names is not None or not self.has_names or width > MAX_FILLED_WIDTH:
             return self._given_names
@@ -262,24 +270,24 @@ class ColumnListSource(Source, RangedColumns):
         for batch in self.file.section_batches([FEATURE, NAME], None):
             ids = as_array(batch.column(FEATURE))
             if not in_range(ids, width):
-                raise self._not_ascending(column)
+                raise self._order_error(column)
             names[ids] = batch.column(NAME).to_pylist()
             column += batch.num_rows
         return names
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        """The rows, if they fit in memory."""
+        """Yield the rows; raise DataError if they do not fit in memory."""
         from scipy.sparse import csc_array
 
         limit = FRACTION_OF_MEMORY * available_memory()
         parts: list[ColumnBlock] = []
-        held = 0
+        held_bytes = 0
         for block in self._column_blocks(0, self.n_features or 0):
-            held += 2 * block.values.nbytes
-            if held > limit:
+            held_bytes += 2 * block.values.nbytes
+            if held_bytes > limit:
                 raise DataError(
-                    f"{self.name}: its columns do not fit in {limit / 1e9:.1f} GB, and rows are"
-                    " wanted; use the file of rows that it was made from"
+                    f"{self.name}: its columns do not fit in {limit / 1e9:.1f} GB, so they cannot"
+                    " be transposed into rows; use the file of rows that it was made from"
                 )
             parts.append(block)
         ids = np.concatenate([np.repeat(part.ids, np.diff(part.indptr)) for part in parts])
@@ -293,7 +301,7 @@ class ColumnListSource(Source, RangedColumns):
 
 
 def target_of(schema: pa.Schema) -> NDArray[Any]:
-    """The target of every row, as the metadata has it."""
+    """Return the target of every row from the metadata of a schema."""
     y = np.array(from_json(schema.metadata[TARGET_KEY]))
     if y.dtype.kind not in "biufU":
         raise ValueError("the target is neither numbers nor text")
@@ -303,7 +311,7 @@ def target_of(schema: pa.Schema) -> NDArray[Any]:
 def batches_of_columns(
     source: ColumnSource, report: Report | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """The columns of a source as records of a file, in batches of a good size.
+    """Yield the columns of a source as records of a file, in batches of a good size.
 
     Columns without values are omitted, unless they have names or groups.
     """
@@ -313,7 +321,7 @@ def batches_of_columns(
         WIDTH_KEY: str(source.n_features).encode(),
         TARGET_KEY: to_json(y.tolist()).encode(),
     }
-    for block in joined(source.column_blocks()):
+    for block in join_blocks(source.column_blocks()):
         offsets = pa.array(block.indptr.astype(np.int32))
         columns = {
             FEATURE: pa.array(block.ids),
@@ -331,22 +339,24 @@ def batches_of_columns(
             report(FEATURES_WRITTEN, int(block.ids[-1]) + 1, source.n_features)
 
 
-def joined(blocks: Iterable[ColumnBlock]) -> Iterator[ColumnBlock]:
-    """The columns worth a record, small blocks joined."""
-    waiting: list[ColumnBlock] = []
-    columns = values = 0
-    most_values = block_nonzeros()
-    for whole in blocks:
+def join_blocks(blocks: Iterable[ColumnBlock]) -> Iterator[ColumnBlock]:
+    """Yield the columns that get a record, with small blocks joined."""
+    pending: list[ColumnBlock] = []
+    n_columns = n_values = 0
+    max_values = block_nonzeros()
+    for full_block in blocks:
         block = (
-            whole if whole.names is not None or whole.groups is not None else whole.without_empty()
+            full_block
+            if full_block.names is not None or full_block.groups is not None
+            else full_block.without_empty()
         )
-        if waiting and (
-            columns + block.n_columns > MAX_COLUMNS or values + block.n_nonzero > most_values
+        if pending and (
+            n_columns + block.n_columns > MAX_COLUMNS or n_values + block.n_nonzero > max_values
         ):
-            yield ColumnBlock.joined(waiting)
-            waiting, columns, values = [], 0, 0
-        if block.n_columns or not waiting:
-            waiting.append(block)
-            columns, values = columns + block.n_columns, values + block.n_nonzero
-    if waiting:
-        yield ColumnBlock.joined(waiting)
+            yield ColumnBlock.joined(pending)
+            pending, n_columns, n_values = [], 0, 0
+        if block.n_columns or not pending:
+            pending.append(block)
+            n_columns, n_values = n_columns + block.n_columns, n_values + block.n_nonzero
+    if pending:
+        yield ColumnBlock.joined(pending)

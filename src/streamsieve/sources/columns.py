@@ -1,4 +1,4 @@
-"""Sources by columns, matrices cut into blocks of columns, and columns in another order than a source has them."""
+"""Sources by columns: matrices cut into blocks of columns, and columns in another order."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from ..machine import available_memory, fitting
 from ..values import is_sparse
 from .base import ColumnSource, DataSource, Report, SourceFacts, by_rows
 
-BLOCK_VALUES = 1 << 20  # and columns, of a block at most
-BYTES_PER_COLUMN = 200  # of a block, beside its values: what methods note of each
-FRACTION_OF_MEMORY = (
-    0.4  # for rows to transpose, or columns to gather: working on them takes as much again
-)
-ENTRY_BYTES, COLUMN_BYTES = 12, 32  # of columns that are gathered
-MAX_FILLED_WIDTH = (
-    1 << 26
-)  # features: in wider data columns without a value are not offered, or they would take all time
+BLOCK_VALUES = 1 << 20  # the largest number of values of a block, and of columns
+BYTES_PER_COLUMN = 200  # of a block, beside its values: what methods store for each
+# For rows to transpose, or columns to gather; working on them takes as much again.
+FRACTION_OF_MEMORY = 0.4
+ENTRY_BYTES, COLUMN_BYTES = 12, 32  # of memory, for columns that are gathered
+# Features; columns without values are left out of wider data, as they would take all the time.
+MAX_FILLED_WIDTH = 1 << 26
 
 
 def by_columns(source: DataSource, report: Report | None = None) -> ColumnSource:
-    """The columns of a source; rows are transposed in memory, if they fit, with a ``report`` on the reading."""
+    """Return a source of columns, transposing rows in memory if they fit.
+
+    ``report`` is called while rows are read.
+    """
     from .transpose import transposed_in_memory
 
     if not isinstance(source, ColumnSource):
@@ -38,21 +39,22 @@ def by_columns(source: DataSource, report: Report | None = None) -> ColumnSource
 
 
 class RangedColumns(ColumnSource):
-    """Columns that can be read from the middle: an author writes ``columns_between`` and, for a better cut, ``_cuts``.
+    """Columns that can be read from the middle.
 
-    A shard has the source, which must be cheap to pickle, and the ids that are its own.
+    A subclass defines ``columns_between`` and, for better balanced parts, ``cuts``. A shard has the
+    source, which must be cheap to pickle, and its range of ids.
     """
 
     @abstractmethod
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
-        """The columns of ids from ``first`` to before ``stop``."""
+        """Yield the columns of ids from ``first`` to before ``stop``."""
 
     def cuts(self, first: int, stop: int, n: int) -> list[int]:
-        """The ids that ``n`` parts of a range begin with, or fewer: ascending, from ``first`` on."""
+        """Return the first ids of up to ``n`` parts of a range, ascending from ``first``."""
         return sorted({first + (stop - first) * part // n for part in range(n)})
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
-        """The columns in order, in blocks."""
+        """Yield the columns in order, in blocks."""
         return self.columns_between(0, self.n_features or 0)
 
     def _column_shards(self, n: int) -> list[ColumnSource]:
@@ -84,10 +86,11 @@ class ColumnRange(ColumnSource):
 
 
 class MatrixColumns(ColumnSource):
-    """Columns of a matrix in memory, dense or CSC: of all features, or of those in ``ids``; ``names`` are theirs.
+    """Columns of a matrix in memory, dense or CSC.
 
-    What else is known of the data are ``facts``. A shard has a matrix of its own columns, and the
-    features from ``first`` to before ``stop``: those without a column have no values.
+    The columns are those of all features, or of the features ``ids``; ``names`` are their names.
+    Other facts about the data are passed as ``facts``. A shard has a matrix of its own columns, and
+    the features from ``first`` to before ``stop``; features without a column have no values.
     """
 
     def __init__(
@@ -128,24 +131,25 @@ class MatrixColumns(ColumnSource):
     def _column_shards(self, n: int) -> list[ColumnSource]:
         n_columns = self.matrix.shape[1]
         ids = np.arange(n_columns) if self.ids is None else self.ids
-        before = (
+        work_before = (
             self.matrix.indptr if is_sparse(self.matrix) else np.arange(n_columns + 1) * self.n_rows
         )
-        filled = (self.n_features or 0) <= MAX_FILLED_WIDTH
+        is_filled = (self.n_features or 0) <= MAX_FILLED_WIDTH
         columns = np.concatenate([[self.first], ids, [self.stop]])
-        work = np.append(0, before) + (columns if filled else np.arange(n_columns + 2))
-        cuts = fair_cuts(columns, work, n)
-        if not filled:
-            at = np.unique(np.searchsorted(ids, cuts))
-            cuts = [self.first, *ids[at[(at > 0) & (at < n_columns)]].tolist()]
+        work = np.append(0, work_before) + (columns if is_filled else np.arange(n_columns + 2))
+        cuts = balanced_cuts(columns, work, n)
+        if not is_filled:
+            positions = np.unique(np.searchsorted(ids, cuts))
+            cuts = [self.first, *ids[positions[(positions > 0) & (positions < n_columns)]].tolist()]
         return [
-            self._between(ids, *bounds) for bounds in zip(cuts, [*cuts[1:], self.stop], strict=True)
+            self._column_range(ids, *bounds)
+            for bounds in zip(cuts, [*cuts[1:], self.stop], strict=True)
         ]
 
-    def _between(self, ids: NDArray[np.int64], first: int, stop: int) -> ColumnSource:
+    def _column_range(self, ids: NDArray[np.int64], first: int, stop: int) -> ColumnSource:
         begin, end = np.searchsorted(ids, [first, stop]).tolist()
         names = None if self.names is None else self.names[begin:end]
-        matrix = some_columns(self.matrix, begin, end)
+        matrix = slice_columns(self.matrix, begin, end)
         part = MatrixColumns(self.name, matrix, self.y, self.n_features or 0, ids[begin:end], names)
         part.facts = replace(
             part.facts,
@@ -157,60 +161,63 @@ class MatrixColumns(ColumnSource):
         return part
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return what pickle keeps; columns of a dense matrix side by side, which can be sent without a copy."""
+        """Return the state for pickle.
+
+        Columns of a dense matrix are stored side by side, so that they are sent without a copy.
+        """
         return self.__dict__ | (
             {} if is_sparse(self.matrix) else {"matrix": np.asfortranarray(self.matrix)}
         )
 
 
-def fair_cuts(ids: NDArray[np.int64], work: NDArray[np.int64], n: int) -> list[int]:
-    """The ids that ``n`` parts of about the same work begin with, or fewer.
+def balanced_cuts(ids: NDArray[np.int64], work: NDArray[np.int64], n: int) -> list[int]:
+    """Return the first ids of up to ``n`` parts of about the same work.
 
-    ``work`` is how much of it is before each of some ``ids``, the first of which begins and the
-    last of which ends all.
+    ``work`` is the cumulative work before each of ``ids``; the first of these begins the range, and
+    the last one ends it.
     """
-    wanted = work[0] + (work[-1] - work[0]) * np.arange(n) / n
-    found = np.interp(wanted, work, ids).astype(np.int64)
-    return [int(ids[0]), *np.unique(found[(ids[0] < found) & (found < ids[-1])]).tolist()]
+    goals = work[0] + (work[-1] - work[0]) * np.arange(n) / n
+    cuts = np.interp(goals, work, ids).astype(np.int64)
+    return [int(ids[0]), *np.unique(cuts[(ids[0] < cuts) & (cuts < ids[-1])]).tolist()]
 
 
-def some_columns(matrix: Any, start: int, stop: int) -> Any:
-    """Some columns of a dense or a CSC matrix, without copying their values."""
+def slice_columns(matrix: Any, start: int, stop: int) -> Any:
+    """Return some columns of a dense or a CSC matrix without copying their values."""
     if not is_sparse(matrix):
         return matrix[:, start:stop]
     from scipy.sparse import csc_array
 
     begin, end = matrix.indptr[start], matrix.indptr[stop]
-    part = csc_array((matrix.shape[0], stop - start), dtype=matrix.dtype)
-    part.indptr = matrix.indptr[start : stop + 1] - begin
-    part.indices, part.data = (
-        matrix.indices[begin:end],
-        matrix.data[begin:end],
-    )  # the constructor copies short views
-    return part
+    columns = csc_array((matrix.shape[0], stop - start), dtype=matrix.dtype)
+    columns.indptr = matrix.indptr[start : stop + 1] - begin
+    # Assigned here because the constructor copies short views.
+    columns.indices, columns.data = matrix.indices[begin:end], matrix.data[begin:end]
+    return columns
 
 
-def block_columns() -> int:
-    """How many columns make a block of a good size, if they are as good as empty."""
+def columns_per_block() -> int:
+    """Return the number of almost empty columns that make a block of a good size."""
     return fitting(BLOCK_VALUES, BYTES_PER_COLUMN)
 
 
 def blocks_of_columns(
     matrix: Any, names: NDArray[Any] | None, origin: str, ids: NDArray[np.int64] | None = None
 ) -> Iterator[ColumnBlock]:
-    """The columns of a matrix in memory, dense or CSC; without ``ids`` they are numbered from 0."""
+    """Yield the columns of a matrix, dense or CSC; without ``ids`` they are numbered from 0."""
     n_rows, n_columns = matrix.shape
     if is_sparse(matrix):
         yield from cut_columns(
             matrix.indptr, matrix.indices, matrix.data, ids, n_rows, names, origin
         )
         return
-    at_once = max(1, BLOCK_VALUES // max(1, n_rows))
-    for start in range(0, n_columns, at_once):
-        own, part = (
-            None if all_of is None else all_of[start : start + at_once] for all_of in (ids, names)
+    block_size = max(1, BLOCK_VALUES // max(1, n_rows))
+    for start in range(0, n_columns, block_size):
+        block_ids, block_names = (
+            None if array is None else array[start : start + block_size] for array in (ids, names)
         )
-        yield columns_of(matrix[:, start : start + at_once], start, own, part, origin=origin)
+        yield columns_of(
+            matrix[:, start : start + block_size], start, block_ids, block_names, origin=origin
+        )
 
 
 def cut_columns(
@@ -223,7 +230,7 @@ def cut_columns(
     origin: str,
 ) -> Iterator[ColumnBlock]:
     """Yield CSC arrays in blocks; without ``ids`` the columns are numbered from 0."""
-    for start, stop in line_ranges(indptr, block_columns(), BLOCK_VALUES):
+    for start, stop in line_ranges(indptr, columns_per_block(), BLOCK_VALUES):
         begin, end = indptr[start], indptr[stop]
         yield ColumnBlock(
             indptr[start : stop + 1] - begin,
@@ -243,10 +250,9 @@ def with_empty_columns(
     first: int = 0,
     stop: int | None = None,
 ) -> Iterator[ColumnBlock]:
-    """The same columns, of ascending ids, and those that have no value before, between and after them.
+    """Yield the same columns, of ascending ids, and columns without values for all other ids.
 
-    They go from ``first`` to before ``stop``, up to the width ``n_features`` of the data if that is
-    not given.
+    Ids go from ``first`` to before ``stop``, or to the width ``n_features`` if that is None.
     """
     if n_features > MAX_FILLED_WIDTH:
         yield from blocks
@@ -257,40 +263,40 @@ def with_empty_columns(
         if last + 1 - first == block.n_columns:
             yield block
         else:
-            yield from _filled(block, first, last + 1)
+            yield from _fill_block(block, first, last + 1)
         first = last + 1
-    none = np.empty(0, np.int64)
-    nothing = ColumnBlock(
+    empty = np.empty(0, np.int64)
+    empty_block = ColumnBlock(
         np.zeros(1, np.int64),
-        none.astype(np.int32),
-        none.astype(np.float64),
-        none,
+        empty.astype(np.int32),
+        empty.astype(np.float64),
+        empty,
         n_rows,
         origin=origin,
     )
-    yield from _filled(nothing, first, n_features if stop is None else stop)
+    yield from _fill_block(empty_block, first, n_features if stop is None else stop)
 
 
-def _filled(block: ColumnBlock, first: int, end: int) -> Iterator[ColumnBlock]:
-    """The columns of a block and empty ones, for all ids from ``first`` to before ``end``."""
-    at_once = block_columns()
-    for start in range(first, end, at_once):
-        ids = np.arange(start, min(end, start + at_once))
-        some = block.columns(*np.searchsorted(block.ids, [start, start + ids.size]).tolist())
+def _fill_block(block: ColumnBlock, first: int, end: int) -> Iterator[ColumnBlock]:
+    """Yield the columns of a block and empty ones, for all ids from ``first`` to before ``end``."""
+    block_size = columns_per_block()
+    for start in range(first, end, block_size):
+        ids = np.arange(start, min(end, start + block_size))
+        part = block.columns(*np.searchsorted(block.ids, [start, start + ids.size]).tolist())
         indptr = np.zeros(ids.size + 1, np.int64)
-        indptr[some.ids - start + 1] = np.diff(some.indptr)
-        yield some.derived(indptr=np.cumsum(indptr), ids=ids)
+        indptr[part.ids - start + 1] = np.diff(part.indptr)
+        yield part.derived(indptr=np.cumsum(indptr), ids=ids)
 
 
 # ---- in another order
 
 
 class OrderedColumns(ColumnSource):
-    """The columns of a source that can be read again, in the order that ``order`` has their ids in.
+    """The columns of a rewindable source, in the order of the ids in ``order``.
 
-    Of a matrix in memory, columns are picked block by block. Other columns are gathered in memory
-    as far as they fit, those that come first in the new order, and the source is read again for the
-    next.
+    From a matrix in memory, columns are picked block by block. From other sources, the first
+    columns in the new order are gathered as far as they fit in memory, and the source is read again
+    for the next ones.
     """
 
     def __init__(self, source: ColumnSource, order: NDArray[np.int64]) -> None:
@@ -305,12 +311,12 @@ class OrderedColumns(ColumnSource):
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         return (
-            self._gathered()
+            self._gather_blocks()
             if self.source.matrix is None or self.source.ids is not None
-            else self._picked()
+            else self._pick_blocks()
         )
 
-    def _picked(self) -> Iterator[ColumnBlock]:
+    def _pick_blocks(self) -> Iterator[ColumnBlock]:
         matrix, names = self.source.matrix, self.source.feature_names
         if is_sparse(matrix):
             matrix = canonical(matrix.tocsc())
@@ -318,44 +324,46 @@ class OrderedColumns(ColumnSource):
         else:
             sizes = np.full(self.order.size, matrix.shape[0])
         bounds = np.append(0, np.cumsum(sizes, dtype=np.int64))
-        for start, stop in line_ranges(bounds, block_columns(), BLOCK_VALUES):
+        for start, stop in line_ranges(bounds, columns_per_block(), BLOCK_VALUES):
             ids = self.order[start:stop]
             yield columns_of(
                 matrix[:, ids], 0, ids, None if names is None else names[ids], origin=self.name
             )
 
-    def _gathered(self) -> Iterator[ColumnBlock]:
-        rank = np.full(
-            int(self.order.max(initial=-1)) + 2, -1
-        )  # the last is that of all ids beyond
+    def _gather_blocks(self) -> Iterator[ColumnBlock]:
+        # The last entry stands for all larger ids.
+        rank = np.full(int(self.order.max(initial=-1)) + 2, -1)
         rank[self.order] = np.arange(self.order.size)
-        done = 0
-        while done < self.order.size:
-            block, done = self._next_columns(rank, done)
+        n_done = 0
+        while n_done < self.order.size:
+            block, n_done = self._next_columns(rank, n_done)
             if block is not None:
                 block = block.picked(np.argsort(rank[block.ids]))
-                for start, stop in line_ranges(block.indptr, block_columns(), BLOCK_VALUES):
+                for start, stop in line_ranges(block.indptr, columns_per_block(), BLOCK_VALUES):
                     yield block.columns(start, stop)
 
     def _next_columns(self, rank: NDArray[np.int64], first: int) -> tuple[ColumnBlock | None, int]:
-        """Return as many columns as fit, from the one that is ``first`` in the new order, and where they end there."""
+        """Return as many columns as fit, from position ``first`` of the new order, and their end.
+
+        The columns are None if the source has none of them.
+        """
         limit = FRACTION_OF_MEMORY * available_memory()
         parts: list[ColumnBlock] = []
-        stop, held = self.order.size, 0.0
+        stop, held_bytes = self.order.size, 0.0
         for block in self.source.column_blocks():
-            at = rank[np.minimum(block.ids, rank.size - 1)]
-            wanted = np.flatnonzero((first <= at) & (at < stop))
+            ranks = rank[np.minimum(block.ids, rank.size - 1)]
+            wanted = np.flatnonzero((first <= ranks) & (ranks < stop))
             if wanted.size:
                 parts.append(block.picked(wanted))
-                held += float(bytes_of(parts[-1]).sum())
-            if held > limit and stop > first + 1:
-                kept = ColumnBlock.joined(parts)
-                in_order = np.argsort(rank[kept.ids])
-                sizes = np.cumsum(bytes_of(kept)[in_order])
-                some = in_order[: max(1, int(np.searchsorted(sizes, limit / 2)))]
-                stop = int(rank[kept.ids[some]].max()) + 1
-                parts = [kept.picked(np.sort(some))]
-                held = float(bytes_of(parts[0]).sum())
+                held_bytes += float(bytes_of(parts[-1]).sum())
+            if held_bytes > limit and stop > first + 1:
+                gathered = ColumnBlock.joined(parts)
+                in_order = np.argsort(rank[gathered.ids])
+                total_bytes = np.cumsum(bytes_of(gathered)[in_order])
+                first_columns = in_order[: max(1, int(np.searchsorted(total_bytes, limit / 2)))]
+                stop = int(rank[gathered.ids[first_columns]].max()) + 1
+                parts = [gathered.picked(np.sort(first_columns))]
+                held_bytes = float(bytes_of(parts[0]).sum())
         return (ColumnBlock.joined(parts) if parts else None), stop
 
     def _column_shards(self, n: int) -> list[ColumnSource]:
@@ -365,5 +373,5 @@ class OrderedColumns(ColumnSource):
 
 
 def bytes_of(block: ColumnBlock) -> NDArray[np.int64]:
-    """Return what every column of a block takes."""
+    """Return the memory of every column of a block, in bytes."""
     return np.diff(block.indptr) * ENTRY_BYTES + COLUMN_BYTES

@@ -1,4 +1,4 @@
-"""CSV and TSV files with a header line, by chunks of complete records."""
+"""CSV and TSV files with a header line, read in chunks of complete records."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ from .text import (
     starts_of_parts,
 )
 
-HEAD_BYTES = 16 << 20  # of a file, at most, which show what its columns hold
-FIRST_LOOK = 64 << 10  # bytes, which show most columns of text
-MAX_INEXACT = 1 << 16  # fields that are not plain numbers, at first
+HEAD_BYTES = 16 << 20  # of a file, at most, from which the types of its columns are inferred
+SAMPLE_BYTES = 64 << 10  # bytes, in which most columns of text are recognized
+MAX_INEXACT = 1 << 16  # fields that are not plain numbers, in the first attempt
 TRUTH = {"true", "false"}
 ALL_MISSING = *MISSING_WORDS, *MORE_MISSING_WORDS
 MISSING_LETTERS = (
@@ -54,7 +54,7 @@ MISSING_LETTERS = np.pad(MISSING_LETTERS, ((0, 0), (0, 1)))  # every word ends w
 
 
 class CopiedFields(NamedTuple):
-    """Some columns of records as they are written: lines with these fields alone."""
+    """Some columns of records as they are written: lines with these fields only."""
 
     lines: NDArray[np.uint8]
     columns: list[str]
@@ -62,17 +62,16 @@ class CopiedFields(NamedTuple):
 
 
 class DelimitedSource(TableSource):
-    """A table in text: several threads parse its chunks.
+    """A table in text, whose chunks are parsed by several threads.
 
-    A shard has the records that begin in a part of the file. That it begins with one is certain as
-    soon as the shard before it has been read to its end, which must not be inside quotes.
+    A shard has the records that begin in a part of the file. Its start is certain to be the start
+    of a record once the previous shard has been read to its end, which must not be inside quotes.
     """
 
     def __init__(self, path: Path, options: ReadOptions, columns: list[str] | None) -> None:
         self.text = text = DelimitedText(path)
-        self._label_kind: LabelKind | None = (
-            None  # of a part of more: that of the first labels of all
-        )
+        # In a part of a file, this is the kind of the first labels of the whole file.
+        self._label_kind: LabelKind | None = None
         facts = SourceFacts(text.name, n_bytes=text.n_bytes, splittable=not text.compression)
         super().__init__(facts, text.header, columns, options)
 
@@ -80,19 +79,19 @@ class DelimitedSource(TableSource):
 
     def _decoded(self, missing: Missing, finish: Finish) -> Generator[DecodedRows]:
         rows = self.bytes_read = 0
-        with self.text.opened() as (raw, stream):
+        with self.text.open_text() as (raw, stream):
             chunks = self.text.chunks(raw, stream)
             kind = self._label_kind
             if kind is None and (first := next(chunks, None)) is not None:
                 kind, chunks = (
                     self._kind_of_first_labels(first.text),
-                    chain(self.text.cut(first), chunks),
+                    chain(self.text.cut_chunk(first), chunks),
                 )
 
             def parse(chunk: Chunk) -> tuple[Chunk, DecodedRows | None]:
                 try:
                     return chunk, finish(self._decode(chunk.text, kind, 0, missing))
-                except ValueError:  # raised below, where the number of its first row is known
+                except ValueError:  # raised below, once the number of its first row is known
                     return chunk, None
 
             threads = reading_threads()
@@ -101,8 +100,8 @@ class DelimitedSource(TableSource):
             ) as parts:
                 for chunk, part in parts:
                     if part is None:
-                        part = self._decoded_again(
-                            chunk.text, kind, self._rows_before() + rows, missing
+                        part = self._decode_or_locate(
+                            chunk.text, kind, self._count_rows_before() + rows, missing
                         )
                     rows += part.n_rows
                     self.bytes_read = chunk.end
@@ -112,114 +111,131 @@ class DelimitedSource(TableSource):
         if not rows:
             raise NoRowsError(f"{self.name}: holds no rows")
 
-    def _decoded_again(
+    def _decode_or_locate(
         self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing
     ) -> DecodedRows:
-        """Return some records; what is wrong with them is found again with its line."""
+        """Decode some records; if that fails, raise an error that has the line."""
         try:
             return self._decode(text, kind, first_row, missing)
         except ValueError as error:
             self.text.state.refuse_changed(self.name, self.text.path)
             if isinstance(error, DataError):
                 raise
-            raise self.located(error, kind) from error
+            raise self.locate_error(error, kind) from error
 
     def _decode(
         self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing
     ) -> DecodedRows:
-        """Return the rows of some records, with labels of a known kind."""
+        """Return the rows of some records, with labels of the given kind."""
         encoding, where, target, weight = (
             self._encoding,
             self.where(first_row),
             self.label_column,
             self.facts.weight,
         )
-        others = [encoding.columns[position] for position in encoding.others]
-        parsed = {column.name: at for at, column in enumerate(others) if column.kind == "number"}
+        scalar_columns = [encoding.columns[position] for position in encoding.others]
+        parsed_indices = {
+            column.name: index
+            for index, column in enumerate(scalar_columns)
+            if column.kind == "number"
+        }
         if weight is not None:
-            parsed[weight] = len(others)
-        as_text = [column.name for column in encoding.columns if column.kind != "number"]
+            parsed_indices[weight] = len(scalar_columns)
+        text_names = [column.name for column in encoding.columns if column.kind != "number"]
         targets = [] if target is None else [target]
-        is_feature = target in encoding.column_names  # then its fields are read once more
-        copied = as_text if is_feature else [*as_text, *targets]
-        matrix, fields = self._parsed(text, parsed, copied, len(others) + (weight is not None))
-        texts = self._texts(fields, as_text)
-        numbers = np.ascontiguousarray(matrix[:, : len(others)])
+        is_feature = target in encoding.column_names  # then its fields are read again below
+        copied_names = text_names if is_feature else [*text_names, *targets]
+        matrix, fields = self._parse_fields(
+            text, parsed_indices, copied_names, len(scalar_columns) + (weight is not None)
+        )
+        texts = self._copied_columns(fields, text_names)
+        numbers = np.ascontiguousarray(matrix[:, : len(scalar_columns)])
         with np.errstate(over="ignore"):
-            for at, (position, column) in enumerate(zip(encoding.others, others, strict=True)):
+            for index, (position, column) in enumerate(
+                zip(encoding.others, scalar_columns, strict=True)
+            ):
                 if column.kind != "number":
-                    numbers[:, at] = read_numbers(encoding, position, texts[column.name], where)
+                    numbers[:, index] = read_numbers(encoding, position, texts[column.name], where)
         levels = [texts[encoding.columns[position].name] for position in encoding.texts]
         rows = encode_rows(encoding, numbers, levels, where, missing == "keep")
         weights = None if weight is None else matrix[:, -1].astype(np.float64)
         if target is None:
             return self.weighted(rows, None, weights)
-        fields = self._split(text, {}, targets, 0)[1] if is_feature else fields
-        words = labels_of_kind(self._texts(fields, targets, MISSING_WORDS)[target], kind or "text")
+        fields = self._split_fields(text, {}, targets, 0)[1] if is_feature else fields
+        words = labels_of_kind(
+            self._copied_columns(fields, targets, MISSING_WORDS)[target], kind or "text"
+        )
         return self.weighted(rows, labels(words, target, self.name, first_row), weights)
 
-    def _parsed(
+    def _parse_fields(
         self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
     ) -> tuple[NDArray[np.float32], CopiedFields]:
-        """Return columns of numbers, and others as they are written; a ValueError if they cannot be read so."""
-        matrix, fields, wrong = self._converted(text, columns, copied, width)
-        for word in wrong.values():
+        """Return columns of numbers, and others as text; raise ValueError for other fields."""
+        matrix, fields, invalid = self._convert_fields(text, columns, copied, width)
+        for word in invalid.values():
             raise ValueError(f"{word!r} is not a number")
         return matrix, fields
 
-    def _converted(
+    def _convert_fields(
         self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
     ) -> tuple[NDArray[np.float32], CopiedFields, dict[int, str]]:
-        """Return columns of numbers, others as they are written, and by column the first field that is no number."""
-        matrix, fields, doubtful = self._split(text, columns, copied, width)
-        wrong = dict[int, str]()
+        """Return columns of numbers, others as they are written, and invalid fields.
+
+        An invalid field is the first one of a column that is not a number.
+        """
+        matrix, fields, inexact = self._split_fields(text, columns, copied, width)
+        invalid = dict[int, str]()
         with np.errstate(over="ignore"):
-            for row, column, start, end in doubtful.tolist():
-                if column in wrong:
+            for row, column, start, end in inexact.tolist():
+                if column in invalid:
                     continue
-                word = word_of(text[start:end])
+                word = unquote(text[start:end])
                 if not is_number(word):
-                    wrong[column] = word
+                    invalid[column] = word
                 else:
                     matrix[row, column] = np.nan if is_missing(word) else float(word)
-        return matrix, fields, wrong
+        return matrix, fields, invalid
 
-    def _split(
+    def _split_fields(
         self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
     ) -> tuple[NDArray[np.float32], CopiedFields, NDArray[np.int64]]:
-        """Return columns of numbers, others as they are written, and the fields that are no plain numbers."""
+        """Return columns of numbers, others as they are written, and inexact fields.
+
+        An inexact field is not a plain number; it is given by its row, column, start and end.
+        """
         if b"\0" in text:
-            raise ValueError("a NUL byte")
-        as_text = set(copied)
-        wanted = [
-            COPIED if name in as_text else columns.get(name, OMITTED) for name in self.text.header
+            raise ValueError("holds a NUL byte")
+        text_names = set(copied)
+        actions = [
+            COPIED if name in text_names else columns.get(name, OMITTED)
+            for name in self.text.header
         ]
         n_lines = text.count(b"\n") + text.count(b"\r")
         matrix = np.empty((n_lines, width), np.float32)
         lines = np.empty(len(text) + 3 * n_lines if copied else 0, np.uint8)
         letters, delimiter = np.frombuffer(text, np.uint8), ord(self.text.delimiter)
-        for room in (MAX_INEXACT, len(text)):
-            inexact = np.empty((min(room, len(text)), 4), np.int64)
-            rows, found, written = parse_table(
-                letters, delimiter, np.array(wanted), MISSING_LETTERS, matrix, lines, inexact
+        for capacity in (MAX_INEXACT, len(text)):
+            inexact = np.empty((min(capacity, len(text)), 4), np.int64)
+            rows, n_inexact, n_written = parse_table(
+                letters, delimiter, np.array(actions), MISSING_LETTERS, matrix, lines, inexact
             )
-            if found >= 0:
+            if n_inexact >= 0:
                 break
         if rows < 0:
-            raise ValueError("a line of another number of columns")
+            raise ValueError("a line has a different number of columns")
         fields = CopiedFields(
-            lines[:written], [name for name in self.text.header if name in as_text], rows
+            lines[:n_written], [name for name in self.text.header if name in text_names], rows
         )
-        return matrix[:rows], fields, inexact[:found]
+        return matrix[:rows], fields, inexact[:n_inexact]
 
-    def _texts(
+    def _copied_columns(
         self,
         fields: CopiedFields,
         names: Sequence[str],
         missing: Sequence[str] = ALL_MISSING,
         infer: bool = False,
     ) -> dict[str, pa.Array]:
-        """Return some of the copied columns as text, or as whatever they look like."""
+        """Return some of the copied columns as text or, with ``infer``, as an inferred type."""
         if not names or not fields.rows:
             return {name: pa.array([], pa.string()) for name in names}
         lines = fields.lines
@@ -239,28 +255,28 @@ class DelimitedSource(TableSource):
             ),
         )
         if table.num_rows != fields.rows:
-            raise ValueError("a line that ends in a field")
+            raise ValueError("a line ends inside a field")
         return {name: table.column(name).combine_chunks() for name in names}
 
     def _kind_of_first_labels(self, text: bytes) -> LabelKind | None:
-        """Return the kind of the labels, as the first of them show it."""
+        """Return the kind of the first labels, or None if there are no labels."""
         if self.label_column is None:
             return None
         try:
-            fields = self._split(text, {}, [self.label_column], 0)[1]
+            fields = self._split_fields(text, {}, [self.label_column], 0)[1]
             return kind_of_labels(
-                self._texts(fields, [self.label_column], MISSING_WORDS)[self.label_column]
+                self._copied_columns(fields, [self.label_column], MISSING_WORDS)[self.label_column]
             )
         except ValueError as error:
-            raise self.located(error) from error
+            raise self.locate_error(error) from error
 
-    def located(self, error: ValueError, kind: LabelKind | None = None) -> DataError:
-        """Return what to say of what could not be read, found again with its line."""
+    def locate_error(self, error: ValueError, kind: LabelKind | None = None) -> DataError:
+        """Return an error that has the line of the record that could not be read."""
         encoding, text = self._encoding, self.text
-        wanted = {column.name for column in encoding.columns if column.kind == "number"} | {
+        numeric = {column.name for column in encoding.columns if column.kind == "number"} | {
             self.facts.weight
         }
-        with text.opened() as (_, stream):
+        with text.open_text() as (_, stream):
             lines = count_lines(stream, text.start, returns=True)
             for line, record in text.records(stream, lines):
                 if record and len(record) != len(text.header):
@@ -270,7 +286,7 @@ class DelimitedSource(TableSource):
                     )
                 for column, value in zip(text.header, record, strict=False):
                     if (
-                        column in wanted
+                        column in numeric
                         and not is_number(value)
                         and value not in MORE_MISSING_WORDS
                     ):
@@ -279,66 +295,78 @@ class DelimitedSource(TableSource):
                             f" correct it, or omit the column: {spell('drop', [column])}"
                         )
                     if column == self.label_column and kind is not None and not is_missing(value):
-                        wrong = misfit(value, kind, f"{self.name}:{line}")
-                        if wrong is not None:
-                            return wrong
+                        label_error = misfit(value, kind, f"{self.name}:{line}")
+                        if label_error is not None:
+                            return label_error
         return DataError(f"{self.name}: {error}")
 
     # ---- what columns hold
 
-    def infer(self, options: ReadOptions, known: Known) -> list[ColumnStats]:
+    def infer(self, options: ReadOptions, known_contents: Known) -> list[ColumnStats]:
         """Return what the columns hold, by the first rows."""
         names = self.features_and_weight
         head = self.text.head(HEAD_BYTES)
         if not head:
             return [ColumnStats(name, "number", as_is=True) for name in names]
         try:
-            return self._inferred(self.text.first_records(head, rows=HEAD_ROWS), names, known)
+            return self._infer_columns(
+                self.text.first_records(head, rows=HEAD_ROWS), names, known_contents
+            )
         except ValueError as error:
-            raise error if isinstance(error, DataError) else self.located(error) from error
+            raise error if isinstance(error, DataError) else self.locate_error(error) from error
 
-    def _inferred(self, head: bytes, names: list[str], known: Known) -> list[ColumnStats]:
-        coded = {name for name, content in known.items() if content != "number"}
-        for text in (self.text.first_records(head, FIRST_LOOK), head):
-            wrong: dict[int, str] | None = None
-            while wrong is None or wrong:
-                numbers = [name for name in names if name not in coded]
-                texts = [name for name in names if name in coded]
+    def _infer_columns(
+        self, head: bytes, names: list[str], known_contents: Known
+    ) -> list[ColumnStats]:
+        encoded = {name for name, content in known_contents.items() if content != "number"}
+        for text in (self.text.first_records(head, SAMPLE_BYTES), head):
+            invalid: dict[int, str] | None = None
+            while invalid is None or invalid:
+                numbers = [name for name in names if name not in encoded]
+                texts = [name for name in names if name in encoded]
                 positions = {name: at for at, name in enumerate(numbers)}
-                matrix, fields, wrong = self._converted(text, positions, texts, len(numbers))
-                coded |= {numbers[column] for column in wrong}
-        seem = {
+                matrix, fields, invalid = self._convert_fields(text, positions, texts, len(numbers))
+                encoded |= {numbers[column] for column in invalid}
+        contents = {
             name: content_of(values.type)
-            for name, values in self._texts(fields, texts, infer=True).items()
+            for name, values in self._copied_columns(fields, texts, infer=True).items()
         }
-        words, stats = self._texts(fields, texts), []
+        words, stats = self._copied_columns(fields, texts), []
         for name in names:
-            if name in coded:
+            if name in encoded:
                 stats.append(
-                    self._stats_of(ColumnStats(name, known.get(name, seem[name])), words[name])
+                    self._stats_of(
+                        ColumnStats(name, known_contents.get(name, contents[name])), words[name]
+                    )
                 )
                 continue
-            one, column = ColumnStats(name, "number", as_is=True), matrix[:, positions[name]]
-            one.add_numbers(column)
-            one.counts_up = looks_like_id(name, column)
-            stats.append(one)
+            column_stats, column = (
+                ColumnStats(name, "number", as_is=True),
+                matrix[:, positions[name]],
+            )
+            column_stats.add_numbers(column)
+            column_stats.counts_up = looks_like_id(name, column)
+            stats.append(column_stats)
         return stats
 
-    def _stats_of(self, one: ColumnStats, values: pa.Array) -> ColumnStats:
-        """Return what a column holds that is not numbers; what does not fit the type it seems to have is text."""
+    def _stats_of(self, stats: ColumnStats, values: pa.Array) -> ColumnStats:
+        """Return the statistics of a column that does not hold only numbers.
+
+        It is text if its values do not fit the type that it seems to have.
+        """
         where = Where(self.name)
         if (
-            one.content == "boolean"
-            and not {level.lower() for level in levels_in(values, one.name, where)[0]} <= TRUTH
+            stats.content == "boolean"
+            and not {level.lower() for level in levels_in(values, stats.name, where)[0]} <= TRUTH
         ):
-            one.content = "text"
+            stats.content = "text"
         try:
-            one.content = "text" if one.content == "number" else one.content
-            one.add(values, where)
+            stats.content = "text" if stats.content == "number" else stats.content
+            stats.add(values, where)
         except DataError:  # not a date
-            one = ColumnStats(one.name, "text")
-            one.add(values, where)
-        return one
+            stats = ColumnStats(stats.name, "text")
+            stats.add(values, where)
+        return stats
 
     # ---- parts
 
@@ -359,9 +387,9 @@ class DelimitedSource(TableSource):
         ]
 
     def label_kind(self) -> LabelKind | None:
-        """Return the kind of the labels, as the first of them show it; None if there are none."""
+        """Return the kind of the labels, by the first of them, or None if there are none."""
         if self._label_kind is None and self.has_labels:
-            with self.text.opened() as (raw, stream):
+            with self.text.open_text() as (raw, stream):
                 first = next(self.text.chunks(raw, stream), None)
                 return None if first is None else self._kind_of_first_labels(first.text)
         return self._label_kind
@@ -375,20 +403,21 @@ class DelimitedSource(TableSource):
         part.facts = replace(self.facts, n_bytes=part.text.n_bytes)
         return part
 
-    def _rows_before(self) -> int:
-        """Return the number of rows of the file before those of this source."""
+    def _count_rows_before(self) -> int:
+        """Return the number of rows of the file before the rows of this source."""
         text = self.text
         if text.start == text.body:
             return 0
         before = text.part(text.body, text.start)
-        with before.opened() as (raw, stream):
+        with before.open_text() as (raw, stream):
             return sum(
-                len(self._split(chunk.text, {}, [], 0)[0]) for chunk in before.chunks(raw, stream)
+                len(self._split_fields(chunk.text, {}, [], 0)[0])
+                for chunk in before.chunks(raw, stream)
             )
 
 
-def word_of(field: bytes) -> str:
-    """Return what is in a field, without its quotes."""
+def unquote(field: bytes) -> str:
+    """Return the content of a field, without its quotes."""
     word = field.decode(errors="replace")
     return next(csv.reader([word]))[0] if word.startswith('"') else word
 

@@ -1,4 +1,4 @@
-"""Text with columns as text: its header, and chunks of complete records that threads take."""
+"""Text with columns: its header, and chunks of complete records for threads."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from .formats import kind_of, split_suffix
 from .tables import BYTES_PER_VALUE
 from .text import count_lines, damage_named, is_utf8, open_compressed, refuse_endless_line
 
-FIRST_BYTES = 16 << 20  # of a file, in which the kind of its labels must show
+FIRST_BYTES = 16 << 20  # of a file, from which the kind of its labels is inferred
 CHUNK_BYTES = 4 << 20  # at most
 MIN_CHUNK = 64 << 10
 
 
 def chunk_bytes(letters_per_value: float) -> int:
-    """How much text makes a chunk of a good size."""
+    """Return the number of bytes of text that make a chunk of a good size."""
     return fitting(CHUNK_BYTES, 2 + math.ceil(BYTES_PER_VALUE / letters_per_value), MIN_CHUNK)
 
 
 def delimiter_of(path: Path) -> str:
+    """Return the delimiter of a file by its suffix: a comma for .csv, otherwise a tab."""
     return "," if split_suffix(path)[0] == ".csv" else "\t"
 
 
@@ -43,7 +44,7 @@ def has_records(text: bytes) -> bool:
 
 
 class Chunk(NamedTuple):
-    """Complete records, and where in the file they end."""
+    """Complete records, and their end in the file."""
 
     text: bytes
     end: int
@@ -52,8 +53,8 @@ class Chunk(NamedTuple):
 class DelimitedText:
     """Text with columns, separated by commas or, for .tsv and .tab, by tabs; plain or compressed.
 
-    One thread reads, and cuts the text where records end; several take the records. A part has the
-    records that begin in a part of the file.
+    One thread reads the text and cuts it where records end; several threads take the records. A
+    part has the records that begin in a range of the file.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -61,8 +62,8 @@ class DelimitedText:
         self.compression = split_suffix(self.path)[1]
         self.delimiter = delimiter_of(self.path)
         self.state = FileState.of(self.path)
-        self.start = 0  # of the records
-        self.stop: int | None = None  # where they end, if not with the file
+        self.start = 0  # the start of the records
+        self.stop: int | None = None  # the end of the records, if not that of the file
         self.header = self._read_header()
         self.body = self.start
 
@@ -73,21 +74,21 @@ class DelimitedText:
         return end - (0 if self.start == self.body else self.start)
 
     def part(self, start: int, stop: int | None) -> Self:
-        """Return the records that begin in a part of the file."""
+        """Return the records that begin in a range of the file."""
         part = copy(self)
         part.start, part.stop = start, stop
         return part
 
     @contextmanager
-    def opened(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-        """Open the file, and its text."""
+    def open_text(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
+        """Open the file; yield it and its text."""
         with self.path.open("rb") as raw, damage_named(self.name, self.compression):
             yield raw, open_compressed(raw, self.compression)
 
     def _read_header(self) -> list[str]:
-        """Return the first record; the others begin after it, at ``start``."""
+        """Return the first record, and set ``start`` to the beginning of the others."""
         text = b""
-        with self.opened() as (_, stream):
+        with self.open_text() as (_, stream):
             while data := stream.read(CHUNK_BYTES):
                 text += data
                 self.start = end_of_records(
@@ -96,9 +97,9 @@ class DelimitedText:
                 if self.start:
                     break
                 refuse_endless_line(len(text), self.name)
-        known = kind_of(text.removeprefix(BOM_UTF8))
-        if known is not None:
-            raise DataError(f"{self.path}: this is {known}")
+        other_kind = kind_of(text.removeprefix(BOM_UTF8))
+        if other_kind is not None:
+            raise DataError(f"{self.path}: this is {other_kind}")
         if not text:
             raise DataError(
                 f"{self.path}: is empty; expected a line of column names and rows below it"
@@ -110,7 +111,7 @@ class DelimitedText:
         return header
 
     def records(self, stream: IO[bytes], lines: int) -> Iterator[tuple[int, list[str]]]:
-        """Every record of a stream with the number of its last line, counted on from ``lines``."""
+        """Yield each record of a stream and the number of its last line, counted from ``lines``."""
         with io.TextIOWrapper(
             stream, encoding="utf-8-sig", errors="surrogateescape", newline=""
         ) as text:
@@ -132,39 +133,43 @@ class DelimitedText:
                 raise DataError(f"{self.path}:{line}: not text with columns ({error})") from error
 
     def chunks(self, raw: IO[bytes], stream: IO[bytes]) -> Iterator[Chunk]:
-        """The text after the header, or that of the shard, in chunks of complete records."""
-        known = self.state.begin(self.name, raw.fileno())
+        """Yield the text after the header, or that of the part, in chunks of complete records."""
+        state = self.state.begin(self.name, raw.fileno())
         with damage_named(self.name, self.compression):
             if self.compression:
                 stream.read(self.start)
             else:
                 stream.seek(self.start)
-            at, rest, size, base = (
+            position, rest, size, base = (
                 self.start,
                 b"",
                 FIRST_BYTES,
                 0 if self.start == self.body else self.start,
             )
-            usual = chunk_bytes(self._letters_per_value)
-            while data := stream.read(size if self.stop is None else min(size, self.stop - at)):
-                text, at = rest + data, at + len(data)
+            chunk_size = chunk_bytes(self._letters_per_value)
+            while data := stream.read(
+                size if self.stop is None else min(size, self.stop - position)
+            ):
+                text, position = rest + data, position + len(data)
                 end = self._end_of_records(text)
                 chunk, rest = text[:end], text[end:]
-                size = (
-                    usual if end else 2 * size
-                )  # so that a long record is not searched again and again
+                # Doubled so that a long record is not searched again and again.
+                size = chunk_size if end else 2 * size
                 refuse_endless_line(len(rest), self.name)
                 if has_records(chunk):
-                    yield Chunk(chunk, (raw.tell() if self.compression else at) - base)
-            known.refuse_changed(self.name, raw.fileno())
+                    yield Chunk(chunk, (raw.tell() if self.compression else position) - base)
+            state.refuse_changed(self.name, raw.fileno())
         last = rest + b"\n"
         if rest and (self.stop is not None or self._end_of_records(last) < len(last)):
-            raise self._unclosed(at - len(rest))
+            raise self._open_quote_error(position - len(rest))
         if has_records(rest):
             yield Chunk(last, self.n_bytes or 0)
 
-    def cut(self, chunk: Chunk) -> Iterator[Chunk]:
-        """The first chunk, which is long so that it shows what labels are, in chunks of the usual size."""
+    def cut_chunk(self, chunk: Chunk) -> Iterator[Chunk]:
+        """Cut the first chunk into chunks of the usual size.
+
+        The first chunk is long so that the kind of the labels can be inferred from it.
+        """
         start, size = 0, chunk_bytes(self._letters_per_value)
         while len(chunk.text) - start > size:
             end = start + self._end_of_records(chunk.text[start : start + size])
@@ -176,15 +181,15 @@ class DelimitedText:
         if has_records(chunk.text[start:]):
             yield Chunk(chunk.text[start:], chunk.end)
 
-    def _unclosed(self, start: int) -> DataError:
-        """What to say of a record that begins at ``start`` and ends inside quotes."""
-        with self.opened() as (_, stream):
+    def _open_quote_error(self, start: int) -> DataError:
+        """Return the error for a record that begins at ``start`` and ends inside quotes."""
+        with self.open_text() as (_, stream):
             line = count_lines(stream, start, returns=True) + 1
         if self.stop is not None:
             return DataError(
-                f"{self.name}: from line {line} on, a field in quotes goes on over the end of a"
-                " line, so that the file cannot be split into parts; write it as Parquet first:"
-                " streamsieve convert"
+                f"{self.name}: from line {line} on, a field in quotes contains a line break, so"
+                " the file cannot be split into parts; write it as Parquet first: streamsieve"
+                " convert"
             )
         return DataError(
             f"{self.name}:{line}: a quote that is opened here is never closed; close or remove it"
@@ -196,7 +201,7 @@ class DelimitedText:
         return text.rfind(b"\n") + 1
 
     def first_records(self, text: bytes, size: int = 0, rows: int = 0) -> bytes:
-        """Return the first of some records, about so many bytes or so many lines of them."""
+        """Return the first of some records, about ``size`` bytes of them or ``rows`` lines."""
         if rows:
             ends = np.flatnonzero(np.frombuffer(text, np.uint8) == ord("\n"))
             size = len(text) if ends.size <= rows else int(ends[rows - 1]) + 1
@@ -204,20 +209,19 @@ class DelimitedText:
         return text[:end] if end else text
 
     def head(self, size: int) -> bytes:
-        """Return the first records, about so many bytes of them, or one."""
+        """Return the first records, about ``size`` bytes of them, but at least one."""
         text, end = b"", 0
-        with self.opened() as (_, stream):
+        with self.open_text() as (_, stream):
             if self.compression:
                 stream.read(self.start)
             else:
                 stream.seek(self.start)
             while not end and (data := stream.read(size)):
                 text += data
-                complete = (
-                    text if len(data) == size else text + b"\n"
-                )  # the last line may have no end
+                # The last line may have no end.
+                complete = text if len(data) == size else text + b"\n"
                 end = self._end_of_records(complete)
                 size = 2 * size
                 refuse_endless_line(len(text), self.name)
-        found = complete[:end] if end else text + b"\n"
-        return found if has_records(found) else b""
+        records = complete[:end] if end else text + b"\n"
+        return records if has_records(records) else b""

@@ -1,4 +1,4 @@
-"""Rows and columns of a table as features, by an encoding."""
+"""Encode rows and columns of a table as features."""
 
 from __future__ import annotations
 
@@ -17,27 +17,38 @@ from .encoding import BUCKETS, FIRST_ROW, NUMBER, TEXT, EncodedRows, Encoding, L
 
 
 def encode_batch(
-    encoding: Encoding, batch: pa.RecordBatch, where: Where, keep: bool, kind: Any = np.float32
+    encoding: Encoding,
+    batch: pa.RecordBatch,
+    where: Where,
+    keep_missing: bool,
+    kind: Any = np.float32,
 ) -> EncodedRows:
-    """Return the rows of a batch; ``keep`` gives NaN for numbers that are missing and not filled in."""
+    """Return the rows of a batch, encoded.
+
+    ``keep_missing`` gives NaN for missing numbers that are not filled in.
+    """
     numbers = np.empty((batch.num_rows, len(encoding.others)), kind)
     with np.errstate(over="ignore"):
-        for at, position in enumerate(encoding.others):
+        for index, position in enumerate(encoding.others):
             name = encoding.columns[position].name
-            numbers[:, at] = read_numbers(encoding, position, batch.column(name), where)
+            numbers[:, index] = read_numbers(encoding, position, batch.column(name), where)
     texts = [batch.column(encoding.columns[position].name) for position in encoding.texts]
-    return encode_rows(encoding, numbers, texts, where, keep)
+    return encode_rows(encoding, numbers, texts, where, keep_missing)
 
 
 def encode_rows(
-    encoding: Encoding, numbers: NDArray[Any], texts: Sequence[pa.Array], where: Where, keep: bool
+    encoding: Encoding,
+    numbers: NDArray[Any],
+    texts: Sequence[pa.Array],
+    where: Where,
+    keep_missing: bool,
 ) -> EncodedRows:
-    """Return rows whose numbers were read already, NaN for those that are missing."""
-    fill_missing(encoding, numbers, where, keep)
+    """Return encoded rows, given their numbers, with NaN for missing numbers."""
+    fill_missing(encoding, numbers, where, keep_missing)
     codes = np.empty((len(numbers), len(encoding.texts)), np.int64)
     new: dict[LateLevel, list[int]] = {}
-    for at, (position, values) in enumerate(zip(encoding.texts, texts, strict=True)):
-        codes[:, at] = codes_of(encoding, position, values, where, keep, new)
+    for index, (position, values) in enumerate(zip(encoding.texts, texts, strict=True)):
+        codes[:, index] = codes_of(encoding, position, values, where, keep_missing, new)
     return EncodedRows(numbers, codes, new, where)
 
 
@@ -46,62 +57,64 @@ def codes_of(
     position: int,
     values: pa.Array,
     where: Where,
-    keep: bool,
+    keep_missing: bool,
     new: dict[LateLevel, list[int]],
 ) -> NDArray[np.int64]:
     """Return the feature of every row of a column of text.
 
-    Where levels may be new, they are added to ``new``, each with its number and its first row.
+    If the encoding grows, new levels are added to ``new``, each with its number and its first row.
     """
     column, ids, start = (
         encoding.columns[position],
         encoding.ids[position],
         int(encoding.starts[position]),
     )
-    if values.null_count and encoding.missing == "error" and not keep:
+    if values.null_count and encoding.missing == "error" and not keep_missing:
         raise where.missing_at(values.is_null().index(True).as_py(), column.name)
     levels, present = levels_in(values, column.name, where)
     if not levels:
         return present
     rows = first_rows(present, len(levels))
-    codes = np.full(len(levels) + 1, NO_LEVEL)  # the last one is for no level
+    level_codes = np.full(len(levels) + 1, NO_LEVEL)  # the last entry stands for no level
     for number, (level, row) in enumerate(zip(levels, rows.tolist(), strict=True)):
         if row < 0:
-            continue  # categories may be declared that do not occur
+            continue  # a declared category may not occur
         if column.kind == "hash":
-            codes[number] = start + bucket_of(column.name, level)
+            level_codes[number] = start + bucket_of(column.name, level)
         elif level in ids:
-            codes[number] = ids[level]
+            level_codes[number] = ids[level]
         elif where.grows:
             late = LateLevel(position, level)
-            found = new.setdefault(late, [len(new), row])
-            found[FIRST_ROW] = min(row, found[FIRST_ROW])
-            codes[number] = -2 - found[NUMBER]
+            entry = new.setdefault(late, [len(new), row])
+            entry[FIRST_ROW] = min(row, entry[FIRST_ROW])
+            level_codes[number] = -2 - entry[NUMBER]
         elif where.unseen is not None:
             where.unseen.setdefault(column.name, level)
-    return codes[present]
+    return level_codes[present]
 
 
-def fill_missing(encoding: Encoding, numbers: NDArray[Any], where: Where, keep: bool) -> None:
-    """Fill in what is missing, or refuse it; refuse what is infinite."""
-    finite = np.isfinite(numbers)
-    if finite.all():
+def fill_missing(
+    encoding: Encoding, numbers: NDArray[Any], where: Where, keep_missing: bool
+) -> None:
+    """Fill in missing numbers; raise DataError if they cannot be missing, or for infinity."""
+    is_finite = np.isfinite(numbers)
+    if is_finite.all():
         return
-    kept = keep or encoding.missing in ("zero", "mean")
-    wrong = np.isinf(numbers) if kept else ~finite
-    if wrong.any():
-        row, at = np.argwhere(wrong)[0].tolist()
-        name, value = encoding.columns[encoding.others[at]].name, float(numbers[row, at])
-        raise where.missing_at(row, name) if np.isnan(value) else where.infinite(row, name)
+    allows_nan = keep_missing or encoding.missing in ("zero", "mean")
+    is_invalid = np.isinf(numbers) if allows_nan else ~is_finite
+    if is_invalid.any():
+        row, index = np.argwhere(is_invalid)[0].tolist()
+        name, value = encoding.columns[encoding.others[index]].name, float(numbers[row, index])
+        raise where.missing_at(row, name) if np.isnan(value) else where.infinite_at(row, name)
     if encoding.missing in ("zero", "mean"):
         fills = np.array([encoding.columns[position].fill for position in encoding.others])
-        numbers[~finite] = np.broadcast_to(fills, numbers.shape)[~finite]
+        numbers[~is_finite] = np.broadcast_to(fills, numbers.shape)[~is_finite]
 
 
 def read_numbers(
     encoding: Encoding, position: int, values: pa.Array, where: Where
 ) -> NDArray[np.float64]:
-    """Return a column that is not text as numbers, NaN for what is missing."""
+    """Return a column that is not text as numbers, with NaN for missing values."""
     column = encoding.columns[position]
     if column.kind == "date":
         return days_of(values, column.name, where, may_be_days=encoding.reduced)
@@ -118,7 +131,10 @@ def block_of(encoding: Encoding, rows: EncodedRows, y: NDArray[Any] | None) -> R
 
 
 def matrix_of(encoding: Encoding, parts: Sequence[EncodedRows]) -> Any:
-    """Return all rows of a table in double precision: an array, or CSR if there are columns of text."""
+    """Return all rows of a table in double precision.
+
+    The result is an array, or a CSR matrix if there are columns of text.
+    """
     if not encoding.texts:
         return np.concatenate(
             [part.numbers for part in parts] or [np.empty((0, encoding.n_features))]
@@ -152,7 +168,10 @@ def entries_of(
 
 
 def order_of(encoding: Encoding) -> NDArray[np.int64]:
-    """Return where each column is among those that are not text or, as -1, -2, ..., among those of text."""
+    """Return the position of each column among the columns of its kind.
+
+    It is 0, 1, ... for columns that are not text, and -1, -2, ... for columns of text.
+    """
     order = np.empty(len(encoding.columns), np.int64)
     order[encoding.others], order[encoding.texts] = (
         np.arange(len(encoding.others)),
@@ -162,7 +181,7 @@ def order_of(encoding: Encoding) -> NDArray[np.int64]:
 
 
 def column_block(encoding: Encoding, position: int, values: pa.Array, where: Where) -> ColumnBlock:
-    """Return the features of a column, of whose levels all are known; NaN is a number that is missing."""
+    """Return the features of a column, whose levels are all known; missing numbers are NaN."""
     column, start = encoding.columns[position], int(encoding.starts[position])
     if column.kind not in TEXT:
         numbers = filled_column(encoding, position, values, where)[:, None]
@@ -182,7 +201,7 @@ def column_block(encoding: Encoding, position: int, values: pa.Array, where: Whe
 def filled_column(
     encoding: Encoding, position: int, values: pa.Array, where: Where
 ) -> NDArray[np.float64]:
-    """Return a column that is not text as numbers, NaN for what is missing and not filled in."""
+    """Return a column that is not text as numbers, with NaN for missing values not filled in."""
     numbers = read_numbers(encoding, position, values, where)
     if encoding.missing not in ("zero", "mean"):
         return numbers
@@ -190,7 +209,7 @@ def filled_column(
 
 
 def bucket_of(column: str, level: str) -> int:
-    """The bucket of a text: the same everywhere, another one for another column."""
-    person = blake2b(column.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    digest = blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8, person=person).digest()
+    """Return the bucket of a text, by a hash that depends on the column and on nothing else."""
+    key = blake2b(column.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    digest = blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8, person=key).digest()
     return int.from_bytes(digest, "little") % BUCKETS

@@ -1,9 +1,9 @@
-"""How the columns of a table become features: the same for training and whatever follows it.
+"""Encode the columns of a table as features, in the same way in training and afterwards.
 
-A number, a truth value or a date is one feature. A column of text is one feature per level, named
-``column=level``, or a fixed number of them, named ``column#bucket``, by a hash of the text. So
-every column has at most one value in a row. Levels that come after the first rows get ids after all
-others, in the order in which they come.
+A number, a boolean value or a date is one feature. A column of text is one feature per level, named
+``column=level``, or a fixed number of features, named ``column#bucket``, by a hash of the text. So
+every column has at most one value in a row. Levels that first appear after the first rows get ids
+after all others, in order of appearance.
 """
 
 from __future__ import annotations
@@ -29,29 +29,27 @@ Kind = Literal["number", "boolean", "date", "onehot", "hash"]
 TEXT = "onehot", "hash"
 
 MAX_LEVELS = 1000  # of a column
-NUMBER, FIRST_ROW = range(
-    2
-)  # of a new level: how many new ones came before, and the row in which it comes first
+NUMBER, FIRST_ROW = range(2)  # of a new level: its number among the new levels, its first row
 BUCKETS = 256  # of a column whose text is hashed
-MAX_COLUMNS, MAX_TEXT_LENGTH = 1 << 22, 1 << 20  # of what a model may say
-MAX_FILL = 3e38  # a float32
+MAX_COLUMNS, MAX_TEXT_LENGTH = 1 << 22, 1 << 20  # in a model
+MAX_FILL = 3e38  # below the largest float32
 
 
 class Column(NamedTuple):
-    """How one column is read. ``fill`` is what stands for a missing number, if it is not 0."""
+    """The encoding of one column; ``fill`` replaces missing numbers."""
 
     name: str
     kind: Kind
-    levels: tuple[str, ...] = ()  # of the first rows
+    levels: tuple[str, ...] = ()  # in the first rows
     fill: float = 0.0
 
     @property
     def width(self) -> int:
-        """Return how many features it is, but for levels that came late."""
+        """Return the number of features, without those of late levels."""
         return len(self.levels) if self.kind == "onehot" else BUCKETS if self.kind == "hash" else 1
 
     def features(self) -> list[str]:
-        """Return the names of its features."""
+        """Return the names of the features."""
         if self.kind == "onehot":
             return [f"{self.name}={level}" for level in self.levels]
         return (
@@ -62,12 +60,12 @@ class Column(NamedTuple):
 
 
 def is_short(text: str) -> bool:
-    """Return True for a text that a model may have."""
+    """Return True if a text is short enough for a model."""
     return len(text) <= MAX_TEXT_LENGTH
 
 
 class ColumnFields(TypedDict):
-    """A column as a model has it."""
+    """A column in the header of a model."""
 
     name: Annotated[str, is_short]
     kind: Kind
@@ -78,7 +76,7 @@ class ColumnFields(TypedDict):
 
 
 class EncodingFields(TypedDict):
-    """An encoding as a model has it."""
+    """An encoding in the header of a model."""
 
     missing: MissingValues
     columns: Annotated[list[ColumnFields], lambda columns: 0 < len(columns) <= MAX_COLUMNS]
@@ -89,26 +87,29 @@ FIELDS = set(ColumnFields.__annotations__)
 
 
 class LateLevel(NamedTuple):
-    """A level that was not in the first rows."""
+    """A level that does not appear in the first rows."""
 
     column: int  # its position
     level: str
 
 
 class EncodedRows(NamedTuple):
-    """Some rows by kinds of columns; a code is the id of a feature, or that of a new level to come."""
+    """Some rows by kinds of columns; a code is the id of a feature, or stands for a new level.
+
+    A code of ``NO_LEVEL`` stands for no level, and -2 - i for the i-th new level.
+    """
 
     numbers: NDArray[Any]  # columns that are not text
-    codes: NDArray[np.int64]  # columns of text; NO_LEVEL for none, -2 - i for the i-th new level
-    new: dict[LateLevel, list[int]]  # the number of each, and the first row that has it
+    codes: NDArray[np.int64]  # columns of text
+    new: dict[LateLevel, list[int]]  # number and first row of each new level
     where: Where
 
 
 class Encoding:
-    """How the columns of a table become features: those of the first column come first, late levels last.
+    """The encoding of the columns of a table as features.
 
-    A table that may be ``reduced`` to selected features has dates as they are, or as the days that
-    stand for them.
+    Features are in the order of the columns, followed by late levels. A table that may be
+    ``reduced`` to selected features has dates as they are, or as the days they are encoded as.
     """
 
     def __init__(
@@ -131,11 +132,11 @@ class Encoding:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Encoding) and self.to_dict() == other.to_dict()
 
-    # ---- what there is
+    # ---- features
 
     @property
     def is_plain(self) -> bool:
-        """Return True for numbers as they are, which other data without an encoding has as well."""
+        """Return True if all columns are numbers, as in data without an encoding."""
         is_as_written = self.missing in ("error", "skip") and not self.omits_text
         return is_as_written and all(column.kind == "number" for column in self.columns)
 
@@ -146,12 +147,12 @@ class Encoding:
 
     @property
     def n_first(self) -> int:
-        """Return the number of features but for late levels."""
+        """Return the number of features without those of late levels."""
         return int(self.starts[-1])
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
-        """Return the first feature of every column, and the number of all of these."""
+        """Return the first feature of every column, then the number of features but late ones."""
         return np.cumsum([0, *(column.width for column in self.columns)], dtype=np.int64)
 
     @property
@@ -159,7 +160,7 @@ class Encoding:
         """Return the names of all features so far."""
         if self._names.size < self.n_features:
             new = self.late[self._names.size - self.n_first :]
-            names = [f"{self.columns[at].name}={level}" for at, level in new]
+            names = [f"{self.columns[column].name}={level}" for column, level in new]
             self._names = np.append(self._names, np.array(names, dtype=object))
         return self._names
 
@@ -171,56 +172,70 @@ class Encoding:
 
     @property
     def column_names(self) -> list[str]:
-        """Return the columns of a table that are read."""
+        """Return the names of the encoded columns of a table."""
         return [column.name for column in self.columns]
 
     @property
     def has_groups(self) -> bool:
-        """Return True if some features belong together."""
+        """Return True if some features belong together, as levels of a column do."""
         return bool(self.texts)
 
     @property
     def groups(self) -> list[str]:
-        """Return the column that every feature is of."""
+        """Return the name of the column of every feature."""
         first = [column.name for column in self.columns for _ in range(column.width)]
         return [*first, *(self.columns[late.column].name for late in self.late)]
 
     def n_levels(self) -> dict[str, int]:
-        """Return how many features every column of text is, by its name."""
+        """Return the number of features of every column of text, by its name."""
         late = Counter(level.column for level in self.late)
-        return {self.columns[at].name: self.columns[at].width + late[at] for at in self.texts}
+        return {
+            self.columns[position].name: self.columns[position].width + late[position]
+            for position in self.texts
+        }
 
     def features_of(self, position: int) -> list[int]:
         """Return the ids of all features of a column."""
-        late = [self.n_first + at for at, level in enumerate(self.late) if level.column == position]
+        late = [
+            self.n_first + number
+            for number, level in enumerate(self.late)
+            if level.column == position
+        ]
         return [*range(int(self.starts[position]), int(self.starts[position + 1])), *late]
 
     def with_features(self, features: NDArray[np.int64]) -> tuple[Encoding, NDArray[np.int64]]:
-        """Return the columns alone that these features are of, and what all features of those are numbered here."""
+        """Return the encoding of the columns that some features belong to.
+
+        The second result has the ids, in this encoding, of all features of the result.
+        """
         first, late = (
             features[features < self.n_first],
             features[features >= self.n_first] - self.n_first,
         )
         used = set((np.searchsorted(self.starts, first, side="right") - 1).tolist())
-        used |= {self.late[at].column for at in late.tolist()}
-        some = self.with_columns(used)
-        some.reduced = True
+        used |= {self.late[number].column for number in late.tolist()}
+        encoding = self.with_columns(used)
+        encoding.reduced = True
         ids = [np.arange(self.starts[column], self.starts[column + 1]) for column in sorted(used)]
-        kept = [at for at, level in enumerate(self.late) if level.column in used]
-        return some, np.concatenate([*ids, self.n_first + np.array(kept, np.int64)])
+        kept = [number for number, level in enumerate(self.late) if level.column in used]
+        return encoding, np.concatenate([*ids, self.n_first + np.array(kept, np.int64)])
 
     def with_columns(self, positions: set[int]) -> Encoding:
         """Return the encoding of some of the columns."""
-        used = sorted(positions)
-        place = {position: at for at, position in enumerate(used)}
-        late = [LateLevel(place[at], level) for at, level in self.late if at in place]
-        columns = [self.columns[at] for at in used]
+        selected = sorted(positions)
+        new_positions = {position: new for new, position in enumerate(selected)}
+        late = [
+            LateLevel(new_positions[column], level)
+            for column, level in self.late
+            if column in new_positions
+        ]
+        columns = [self.columns[column] for column in selected]
         return Encoding(columns, self.missing, self.reduced, late, self.omits_text)
 
     # ---- as JSON
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the same as JSON can hold it."""
+        """Return the encoding as a dictionary for JSON."""
         columns = [
             {"name": column.name, "kind": column.kind}
             | ({"levels": list(column.levels)} if column.kind == "onehot" else {})
@@ -232,11 +247,14 @@ class Encoding:
 
     @classmethod
     def from_dict(cls, content: Any) -> Encoding:
-        """Return what ``to_dict`` gave; a ValueError if it may come from a stranger and cannot be that."""
+        """Return the encoding that ``to_dict`` turned into a dictionary.
+
+        The dictionary may come from an untrusted source; ValueError is raised if it is invalid.
+        """
         if not conforms(content, EncodingFields) or not all(
             set(column) <= FIELDS for column in content["columns"]
         ):
-            raise ValueError("its encoding of columns is not one")
+            raise ValueError("its encoding of columns is invalid")
         columns = [
             Column(**{**column, "levels": tuple(column.get("levels", ()))})
             for column in content["columns"]
@@ -258,16 +276,16 @@ class Encoding:
     # ---- late levels
 
     def learn(self, rows: EncodedRows) -> EncodedRows:
-        """Give features to the levels that are new in some rows, by the row and the column in which they come first.
+        """Give features to the new levels of some rows, in order of their first row and column.
 
-        They come after all others that were learned.
+        These features come after all features learned before.
         """
         if not rows.new:
             return rows
         features = np.empty(len(rows.new), np.int64)
         for late in sorted(rows.new, key=lambda late: (rows.new[late][FIRST_ROW], late.column)):
             ids = self.ids[late.column]
-            if late.level not in ids:  # rows before these may have brought it
+            if late.level not in ids:  # it may be in earlier rows
                 if len(ids) == MAX_LEVELS:
                     raise too_many_levels(
                         rows.where.origin, [self.columns[late.column].name], is_id=False
@@ -281,7 +299,7 @@ class Encoding:
 
     @cached_property
     def ids(self) -> list[dict[str, int]]:
-        """Return the feature of every level of every column, late ones too."""
+        """Return the feature of every level of every column, including late levels."""
         ids = [
             {level: number for number, level in enumerate(column.levels, start)}
             for column, start in zip(self.columns, self.starts.tolist(), strict=False)
@@ -292,14 +310,14 @@ class Encoding:
 
 
 def too_many_levels(origin: str, names: list[str], is_id: bool) -> DataError:
-    """Return what to say of columns of text with more different values than there can be features."""
+    """Return the error for columns of text with too many different values for features."""
     many = f"with more than {MAX_LEVELS:,} different values"
-    what = (
+    subject = (
         f"column {names[0]!r} is text"
-        f" {'that is another in every row, as names and ids are' if is_id else many}"
+        f" {'with a different value in every row, like an ID' if is_id else many}"
     )
-    more = f" (and {len(names) - 1:,} more such columns)" if len(names) > 1 else ""
+    suffix = f" (and {len(names) - 1:,} more such columns)" if len(names) > 1 else ""
     return DataError(
-        f"{prefix(origin)}{what}{more}; omit what tells nothing ({spell('drop', names)}), or use "
-        f"{spell('strings', 'hash')}"
+        f"{prefix(origin)}{subject}{suffix}; omit such columns ({spell('drop', names)}), or"
+        f" use {spell('strings', 'hash')}"
     )

@@ -1,9 +1,8 @@
-"""Whether a file is still the one that was opened: one that changes while it is read must not pass for another.
+"""Check that a file is still the one that was opened, and did not change while it was read.
 
-A pass reads what was there when the source was opened, all of it, or fails. A file that is replaced
-as a whole, by another of its name, may be read to its end by whoever has it open. What is written
-within a tick of the file system's clock (some milliseconds), and leaves the size as it was, is not
-noticed.
+A pass reads the whole file as it was when the source was opened, or fails. A file that is replaced
+by another file of the same name may be read to its end by a process that has it open. A change
+within a tick of the file system's clock (some milliseconds) that keeps the size is not detected.
 """
 
 from __future__ import annotations
@@ -22,40 +21,46 @@ CURE = (
 
 
 class FileState(NamedTuple):
-    """What shows that a file is still the same."""
+    """The properties of a file that show whether it is still the same."""
 
     size: int
     modified_ns: int
     inode: tuple[int, int]  # and its device
-    process: int  # that has looked at it
+    process: int  # the id of the process that read this state
 
     @classmethod
     def of(cls, file: Path | int) -> FileState:
-        """The state of a file at a path, which is not a folder, or of one that is open."""
+        """Return the state of a file at a path, which is not a folder, or of an open file."""
         if isinstance(file, Path):
             file_size(file)
-        found = os.stat(file)
-        return cls(found.st_size, found.st_mtime_ns, (found.st_dev, found.st_ino), os.getpid())
+        status = os.stat(file)
+        return cls(status.st_size, status.st_mtime_ns, (status.st_dev, status.st_ino), os.getpid())
 
     def begin(self, name: str, file: Path | int) -> FileState:
-        """The state at the start of a pass, of a file that must be the one whose state this is.
+        """Return the state at the start of a pass, or raise DataError if the file has changed.
 
-        In another process, which may be on another machine and read a copy, the size alone must be
-        the same.
+        In another process, which may be on another machine and read a copy, only the size is
+        compared.
         """
-        now = self.of(file)
-        if now.size != self.size or (now.process == self.process and now != self):
+        state = self.of(file)
+        if state.size != self.size or (state.process == self.process and state != self):
             raise DataError(f"{name}: has changed since it was opened; open it again")
-        return now
+        return state
 
     def refuse_changed(self, name: str, file: Path | int) -> None:
-        """Refuse a file that has changed since a pass began with this state; one that has been replaced has not."""
+        """Raise DataError if a file has changed since a pass began with this state.
+
+        A file that was replaced has not changed.
+        """
         try:
-            now = self.of(file)
+            state = self.of(file)
         except FileNotFoundError:
             return
-        if now.inode == self.inode and (now.size, now.modified_ns) != (self.size, self.modified_ns):
-            raise self.changed(name, now.size)
+        if state.inode == self.inode and (state.size, state.modified_ns) != (
+            self.size,
+            self.modified_ns,
+        ):
+            raise self.changed(name, state.size)
 
     def changed(self, name: str, size: int) -> DataError:
         return DataError(

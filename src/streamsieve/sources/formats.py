@@ -1,12 +1,15 @@
-"""The formats of files: one entry each, from which opening, writing, help texts and messages are made.
+"""The formats of files, in one table for opening, writing, help texts and messages.
 
-A format is a module beside this one, or a class in it, with the functions that its entry names:
+A format is a module in this package, or a class in it, with the functions that its entry names:
 
-    open_rows(path, ReadOptions, columns) -> Source    open_columns(path, ReadOptions, columns) -> ColumnSource
-    write_rows(path, blocks, Layout) -> rows           write_columns(path, ColumnSource, report) -> None
+    open_rows(path, ReadOptions, columns) -> Source
+    open_columns(path, ReadOptions, columns) -> ColumnSource
+    write_rows(path, blocks, Layout) -> rows
+    write_columns(path, ColumnSource, report) -> None
 
-``columns`` are those of a table to read as features, None for all others. What a format cannot do
-is None. Nothing heavy is imported here, so that the command line shows its help at once.
+``columns`` are the columns of a table to read as features, or None for all except the target.
+Functions that a format does not have are None. No heavy module is imported here, so that the
+command line shows its help quickly.
 """
 
 from __future__ import annotations
@@ -25,23 +28,21 @@ if TYPE_CHECKING:
 
 
 class Layout(NamedTuple):
-    """What is known of rows to write before the first of them."""
+    """The facts about rows that are known before the first of them is written."""
 
     name: str  # of the file, for messages
     feature_names: NDArray[Any] | None = None
     n_features: int | None = None
     zero_based: bool = False
-    target: str | None = None  # what a table calls its labels
+    target: str | None = None  # the name of the label column of a table
     compression: str = ""
-    as_table: bool = False  # where a file can be a table or sparse rows
-    renumbered: str | None = (
-        None  # the mark of the selection whose features these are, numbered in their order
-    )
+    as_table: bool = False  # if a file can be a table or sparse rows
+    renumbered: str | None = None  # the mark of the selection that renumbered the features
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format, known by the suffixes of its files; functions are named ``module:function``."""
+    """A format, recognized by the suffixes of its files; functions are ``module:name``."""
 
     name: str
     suffixes: tuple[str, ...]
@@ -49,14 +50,14 @@ class Format:
     open_columns: str | None = None
     write_rows: str | None = None
     write_columns: str | None = None
-    compressible: bool = False  # a file as a whole
-    tables: bool = False  # files can be tables, one column of which is the target
-    wants_width: bool = False  # rows are written better when their number of features is known
-    signature: bytes = b""  # how its files begin
+    compressible: bool = False  # a file can be compressed as a whole
+    tables: bool = False  # files can be tables with a target column
+    wants_width: bool = False  # rows take less space if the number of features is known
+    signature: bytes = b""  # the first bytes of its files
 
 
 class Compression(NamedTuple):
-    """What a file may be compressed with, known by its last suffix."""
+    """A compression, recognized by the last suffix of a file."""
 
     name: str
     signature: bytes
@@ -69,7 +70,7 @@ COMPRESSIONS = {
     ".zst": Compression("Zstandard", b"\x28\xb5\x2f\xfd"),
 }
 
-SVMLIGHT = Format(  # also what a file of any other suffix is taken for
+SVMLIGHT = Format(  # also the format of files with unknown suffixes
     "svmlight text",
     (".svm", ".svmlight", ".libsvm"),
     open_rows="svmlight:open_rows",
@@ -115,7 +116,7 @@ FORMATS = (
         write_rows="npz:write_rows",
     ),
 )
-FOREIGN = {  # how other files begin
+FOREIGN = {  # the first bytes of files in other formats
     b"\xef\xbb\xbf": "text with a byte order mark before it: save it without one",
     b"\xff\xfe": "text in UTF-16: save it in UTF-8",
     b"\xfe\xff": "text in UTF-16: save it in UTF-8",
@@ -126,14 +127,14 @@ FOREIGN = {  # how other files begin
 }
 
 
-def function(named: str) -> Any:
-    """Return the function that an entry of the table names."""
-    module, _, name = named.partition(":")
+def function(reference: str) -> Any:
+    """Import what an entry of the table gives as ``module:name``."""
+    module, _, name = reference.partition(":")
     return attrgetter(name)(import_module(f".{module}", __package__))
 
 
 def split_suffix(path: Path) -> tuple[str, str]:
-    """The suffix that names the format and the one that names the compression, in lower case: ``.svm``, ``.xz``."""
+    """Return the suffixes of the format and the compression in lower case: ``.svm``, ``.xz``."""
     compression = path.suffix.lower()
     if compression in COMPRESSIONS:
         return Path(path.stem).suffix.lower(), compression
@@ -141,78 +142,84 @@ def split_suffix(path: Path) -> tuple[str, str]:
 
 
 def format_of(path: Path) -> tuple[Format, str]:
-    """The format and the compression of a file, by its suffixes; one that its format does not allow is refused."""
+    """Return the format and the compression of a file, by its suffixes.
+
+    UsageError is raised for a compression that the format does not allow.
+    """
     suffix, compression = split_suffix(path)
-    known = next((known for known in FORMATS if suffix in known.suffixes), SVMLIGHT)
-    if compression and not known.compressible:
+    file_format = next((entry for entry in FORMATS if suffix in entry.suffixes), SVMLIGHT)
+    if compression and not file_format.compressible:
         raise UsageError(
-            f"{path}: {suffix} files are not compressed as a whole; decompress one to read it, omit"
-            f" {compression} to write one"
+            f"{path}: {suffix} files cannot be compressed as a whole; decompress the file to read"
+            f" it, omit {compression} to write it"
         )
-    return known, compression
+    return file_format, compression
 
 
 def output_format(path: Path) -> tuple[Format, str]:
-    """The format and the compression of a file to write; a suffix that names none is refused.
+    """Return the format and the compression of a file to write, by its suffixes.
 
-    What is there already and is no file, such as /dev/stdout, gets text.
+    UsageError is raised for an unknown suffix. An existing path that is not a regular file, such as
+    /dev/stdout, gets svmlight text.
     """
-    known, compression = format_of(path)
+    file_format, compression = format_of(path)
     suffix = split_suffix(path)[0]
-    if suffix not in known.suffixes and not (path.exists() and not path.is_file()):
-        written = " ".join(
-            suffix for known in FORMATS if known.write_rows for suffix in known.suffixes
+    if suffix not in file_format.suffixes and not (path.exists() and not path.is_file()):
+        suffixes = " ".join(
+            suffix for entry in FORMATS if entry.write_rows for suffix in entry.suffixes
         )
-        what = (
-            f"{suffix} is the suffix of no format"
-            if suffix
-            else "without a suffix it has no format"
-        )
+        problem = f"{suffix} is not a known suffix" if suffix else "the name has no suffix"
         raise UsageError(
-            f"{path}: {what}; the suffixes are {written}, of text also followed by"
+            f"{path}: {problem}; the suffixes are {suffixes}, for text also followed by"
             f" {' '.join(COMPRESSIONS)}"
         )
-    if known.write_rows is None:
-        raise UsageError(f"{path}: {known.name} is not written; choose {writable()}")
-    return known, compression
+    if file_format.write_rows is None:
+        raise UsageError(f"{path}: {file_format.name} cannot be written; choose {writable()}")
+    return file_format, compression
 
 
 def kind_of(start: bytes) -> str | None:
-    """What a file is that begins like this, with what to do about its name; None if nothing known begins so."""
+    """Return a description of a file by its first bytes, with advice on its name.
+
+    It is None if they are not those of a known format.
+    """
     for suffix, compression in COMPRESSIONS.items():
         if start.startswith(compression.signature):
             return f"{compression.name} data: give it the suffix {suffix}"
-    for known in FORMATS:
-        if known.signature and start.startswith(known.signature):
-            return f"{known.name} data: give it the suffix {known.suffixes[0]}"
-    return next((what for signature, what in FOREIGN.items() if start.startswith(signature)), None)
+    for file_format in FORMATS:
+        if file_format.signature and start.startswith(file_format.signature):
+            return f"{file_format.name} data: give it the suffix {file_format.suffixes[0]}"
+    return next(
+        (description for signature, description in FOREIGN.items() if start.startswith(signature)),
+        None,
+    )
 
 
 def readable() -> str:
-    """The files that can be read, for help texts."""
-    return _listed(known for known in FORMATS if known.open_rows or known.open_columns)
+    """Return the formats that can be read, for help texts."""
+    return _describe_formats(entry for entry in FORMATS if entry.open_rows or entry.open_columns)
 
 
 def writable() -> str:
-    """The files to which rows can be written, for help texts."""
-    return _listed(known for known in FORMATS if known.write_rows)
+    """Return the formats in which rows can be written, for help texts."""
+    return _describe_formats(entry for entry in FORMATS if entry.write_rows)
 
 
 def column_files() -> str:
-    """The files to which columns can be written."""
-    return " or ".join(known.suffixes[0] for known in FORMATS if known.write_columns)
+    """Return the suffixes of files in which columns can be written."""
+    return " or ".join(entry.suffixes[0] for entry in FORMATS if entry.write_columns)
 
 
 def table_files() -> str:
-    """The files in which a column can be the target."""
-    return " ".join(suffix for known in FORMATS if known.tables for suffix in known.suffixes)
+    """Return the suffixes of files in which a column can be the target."""
+    return " ".join(suffix for entry in FORMATS if entry.tables for suffix in entry.suffixes)
 
 
-def _listed(formats: Iterable[Format]) -> str:
-    others = ", ".join(
-        suffix for known in formats if known is not SVMLIGHT for suffix in known.suffixes
+def _describe_formats(formats: Iterable[Format]) -> str:
+    suffixes = ", ".join(
+        suffix for entry in formats if entry is not SVMLIGHT for suffix in entry.suffixes
     )
     return (
-        f"{SVMLIGHT.name} ({SVMLIGHT.suffixes[0]} and any other name), {others}; text also"
+        f"{SVMLIGHT.name} ({SVMLIGHT.suffixes[0]} and any other name), {suffixes}; text also"
         " compressed as " + ", ".join(COMPRESSIONS)
     )

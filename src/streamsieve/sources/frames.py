@@ -31,24 +31,22 @@ from .inference import (
 from .options import ReadOptions
 
 BATCH_ROWS = 1 << 16
-NEED_ENCODING = (
-    str,
-    bool,
-    np.bool_,
-    date,
-    np.datetime64,
-)  # objects of Python that are not numbers as they are
+# Types of Python objects that are not numbers as they are.
+NEED_ENCODING = (str, bool, np.bool_, date, np.datetime64)
 
 
 def needs_encoding(frame: Any) -> bool:
     """Return True if some columns of a table are not numbers."""
     if type(frame).__module__.startswith("pandas"):
-        return any(_is_coded(frame, position, dtype) for position, dtype in enumerate(frame.dtypes))
+        return any(
+            _column_needs_encoding(frame, position, dtype)
+            for position, dtype in enumerate(frame.dtypes)
+        )
     schema = frame.schema if hasattr(frame, "column_names") else frame.clear().to_arrow().schema
     return any(content_of(kind) != "number" for kind in schema.types)
 
 
-def _is_coded(frame: Any, position: int, dtype: Any) -> bool:
+def _column_needs_encoding(frame: Any, position: int, dtype: Any) -> bool:
     """Return True if a column of pandas is not numbers."""
     if isinstance(dtype, np.dtype):
         if is_object(dtype):
@@ -61,12 +59,12 @@ def _is_coded(frame: Any, position: int, dtype: Any) -> bool:
 
 
 def positions_of(names: list[str]) -> dict[str, int]:
-    """Return where each name comes first."""
+    """Return the first position of each name."""
     return {name: position for position, name in reversed(list(enumerate(names)))}
 
 
 def as_arrow(frame: Any, columns: list[str], origin: str) -> pa.Table:
-    """Return some columns of a table as Arrow has them."""
+    """Return some columns of a table as an Arrow table."""
     names = names_of(frame)
     refuse_absent(columns, names, origin)
     refuse_repeated(names, origin)
@@ -81,13 +79,13 @@ def as_arrow(frame: Any, columns: list[str], origin: str) -> pa.Table:
 
 
 def _array_of(values: Any, name: str, origin: str) -> pa.Array:
-    """Return a column of pandas as Arrow has it."""
+    """Return a column of pandas as an Arrow array."""
     try:
         array = pa.array(values, from_pandas=True)
     except (pa.ArrowException, OverflowError) as error:
         raise DataError(
-            f"{prefix(origin)}column {name!r} holds values of several kinds; make them alike, such"
-            " as by astype(str)"
+            f"{prefix(origin)}column {name!r} holds values of several types; convert them to one,"
+            " for example by astype(str)"
         ) from error
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
 
@@ -95,7 +93,7 @@ def _array_of(values: Any, name: str, origin: str) -> pa.Array:
 def infer_frame(
     frame: Any, options: ReadOptions, columns: list[str], origin: str
 ) -> Inferred | None:
-    """Return how the columns of a table are to be read; None if they are numbers."""
+    """Return the inferred encoding of the columns of a table, or None if they are numbers."""
     if options.missing not in ("zero", "mean") and not needs_encoding(frame):
         return None
     table = as_arrow(
@@ -110,7 +108,10 @@ def infer_frame(
 
 
 def encoded_matrix(frame: Any, encoding: Encoding, origin: str, known: bool) -> Any:
-    """Return a table as the matrix of its features; an encoding that is not ``known`` from other data grows."""
+    """Return a table as the matrix of its features.
+
+    The encoding grows with new levels, unless it is ``known`` from other data.
+    """
     table, unseen = as_arrow(frame, encoding.column_names, origin), dict[str, str]()
     parts, row = [], 0
     for batch in table.to_batches(BATCH_ROWS):
@@ -128,11 +129,14 @@ def open_frame(
     options: ReadOptions,
     encoding: Encoding | None,
     columns: list[str] | None,
-    find: bool,
+    infer: bool,
 ) -> ArraySource:
-    """Return the source for a table in memory, with its target as a column or apart; ``find`` infers how to read it."""
+    """Return the source for a table in memory, whose target is a column or given as ``y``.
+
+    With ``infer``, the encoding is inferred from the table.
+    """
     names, target, weight = names_of(frame), options.target, options.weight
-    if y is None and find:
+    if y is None and infer:
         refuse_other_target(target, names, "")
     if y is None and target is not None and target in names:
         y = frame.iloc[:, names.index(target)] if hasattr(frame, "iloc") else frame[target]
@@ -140,7 +144,7 @@ def open_frame(
     if columns is None:
         columns = picked(others, options, "the table")
     weights = None if weight is None else weights_of(frame, weight)
-    inferred = infer_frame(frame, options, columns, "") if encoding is None and find else None
+    inferred = infer_frame(frame, options, columns, "") if encoding is None and infer else None
     used = encoding if inferred is None else inferred.encoding
     if used is None:
         if columns != names:
@@ -154,7 +158,7 @@ def open_frame(
             )
         source = ArraySource(frame, y, sample_weight=weights)
     else:
-        matrix = encoded_matrix(frame, used, "", not find)
+        matrix = encoded_matrix(frame, used, "", not infer)
         source = ArraySource(matrix, y, used.feature_names, sample_weight=weights)
     source.facts = replace(
         source.facts, weight=weight, encoding=None if used is None or used.is_plain else used
