@@ -1,4 +1,4 @@
-"""What every method answers on a little data of each form, as JSON can hold it."""
+"""Collect the results of every method on a little data of each form, as JSON values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ from tests.checks.data import sparse_stream
 from tests.checks.rows import spread_out
 
 FEATURES, BUDGET = 12, 7
-MORE: dict[str, tuple[dict[str, Any], ...]] = {  # parameters that the shared checks do not try
+# parameters that the shared checks do not try
+EXTRA_PARAMS: dict[str, tuple[dict[str, Any], ...]] = {
     "sofs": (
         {"curve": [6], "forget": 1.0, "update": "uniform"},
         {"curve": [6], "forget": 1.0, "update": "uniform", "criterion": "confidence"},
@@ -29,31 +30,33 @@ MORE: dict[str, tuple[dict[str, Any], ...]] = {  # parameters that the shared ch
     "pet": ({"curve": [6], "forget": 1.0},),
     "fofs": ({"curve": [6], "forget": 1.0},),
 }
-LIGHT = {
-    ("grafting", "classes"): {"penalty": 0.1}
-}  # with none, classes that can be told apart take many steps
+# without a penalty, separable classes take many steps
+FAST_PARAMS = {("grafting", "classes"): {"penalty": 0.1}}
 Problem = tuple[str, Any, NDArray[Any]]
 
 
 def row_problems(kind: Kind, many_classes: bool) -> Iterator[Problem]:
-    """Enough sparse rows for learners of small budgets to begin; many classes; columns of all scales."""
+    """Yield sparse rows that start the learners of small budgets; many classes; all scales."""
     X, y = sparse_stream(kind, rows=300, features=FEATURES)
     yield "sparse", X, y
-    few = X.toarray()[:60]
+    dense = X.toarray()[:60]
     if many_classes:
-        yield "four classes", X[:60], 2.0 * (few[:, 0] > 0) + (y[:60] > 0)
-    few[:, 0] += 5
-    few[:, 1] -= 0.3
-    few[:, 2] *= 100
-    few[::9, :2] = 0
-    yield "mixed", csr_array(few), y[:60]
-    yield "dense", few, y[:60]
+        yield "four classes", X[:60], 2.0 * (dense[:, 0] > 0) + (y[:60] > 0)
+    dense[:, 0] += 5
+    dense[:, 1] -= 0.3
+    dense[:, 2] *= 100
+    dense[::9, :2] = 0
+    yield "mixed", csr_array(dense), y[:60]
+    yield "dense", dense, y[:60]
 
 
 def column_problems(kind: Kind, many_classes: bool, rows: int) -> Iterator[Problem]:
-    """Columns that are equal, constant, far from 0 or hardly ever there; many classes; columns that all matter."""
+    """Yield columns that are equal, constant, far from 0 or rarely present; many classes.
+
+    For numbers there are also columns that all matter.
+    """
     stream, y = sparse_stream(kind, rows=rows, features=FEATURES)
-    y[::7] *= -1  # classes that nothing tells apart
+    y[::7] *= -1  # classes that cannot be separated
     X = stream.toarray()
     X[:, 1] = X[:, 0]
     X[:, 4] = 2 * X[:, 3] + (X[:, 5] > 0)
@@ -65,8 +68,8 @@ def column_problems(kind: Kind, many_classes: bool, rows: int) -> Iterator[Probl
         yield "four classes", X, 2.0 * (X[:, 0] > 0) + (y > 0)
     yield "dense", np.asfortranarray(X + 0.3), y
     if kind == "numbers":
-        full = np.random.default_rng(1).standard_normal((rows, FEATURES))
-        yield "all matter", full, full @ np.arange(1.0, FEATURES + 1)
+        dense = np.random.default_rng(1).standard_normal((rows, FEATURES))
+        yield "all matter", dense, dense @ np.arange(1.0, FEATURES + 1)
 
 
 def problems(
@@ -81,7 +84,7 @@ def problems(
 
 
 def learn(make: Any, name: str, X: Any, y: NDArray[Any]) -> Any:
-    """A selector that has learned, by rows of huge ids if that is its name."""
+    """Return a fitted selector; the problem "huge ids" is learned from rows of huge ids."""
     if name != "huge ids":
         return make().fit(X, y)
     selector = make().start(**make.classes)
@@ -91,31 +94,31 @@ def learn(make: Any, name: str, X: Any, y: NDArray[Any]) -> Any:
 
 
 def cases(method: str) -> Iterator[tuple[str, Any, Problem]]:
-    """A name, what makes an estimator, and a problem, for all parameters that the shared checks try."""
+    """Yield case, maker of estimators and problem for all parameters of the shared checks."""
     learner = find_method(method)
-    promises = PROMISES[learner.reads]
+    checks = PROMISES[learner.reads]
     for kind in sorted(learner.targets):
-        for params in ({}, *learner.check_variants, *MORE.get(method, ())):
+        for params in ({}, *learner.check_variants, *EXTRA_PARAMS.get(method, ())):
             if not (suits(params, kind) or params.get("loss") == "huber"):
                 continue
-            make = promises.Maker(method, LIGHT.get((method, kind), {}) | params, kind)
+            make = checks.Maker(method, FAST_PARAMS.get((method, kind), {}) | params, kind)
             if isinstance(make().get_params().get("n_features_to_select"), int):
                 make.params = {"n_features_to_select": BUDGET, **make.params}
             tags = make().__sklearn_tags__().classifier_tags
-            many = kind == "classes" and (tags is None or tags.multi_class)
-            for problem in problems(learner, kind, params, many):
+            many_classes = kind == "classes" and (tags is None or tags.multi_class)
+            for problem in problems(learner, kind, params, many_classes):
                 yield f"{kind} {params} {problem[0]}", make, problem
 
 
 def answers(method: str) -> dict[str, Any]:
-    """What was learned, and what is predicted, case by case."""
+    """Return what was learned and what is predicted, by case."""
     learner = find_method(method)
-    found = {}
+    answers_by_case = {}
     for name, make, problem in cases(method):
         with warnings.catch_warnings(action="ignore"):
             selector = learn(make, *problem)
             answer = PROMISES[learner.reads].learned(selector)
         if learner.predicts and problem[0] != "huge ids":
             answer["predicted"] = selector.predict(problem[1]).tolist()
-        found[name] = json.loads(json.dumps(answer))
-    return found
+        answers_by_case[name] = json.loads(json.dumps(answer))
+    return answers_by_case

@@ -1,4 +1,4 @@
-"""The steps of SOFS for many classes and in fixed memory, one by one, against what NumPy says."""
+"""Compare the steps of SOFS for many classes and in fixed memory with NumPy, one by one."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ from streamsieve.kernels.rows.storing import NEAREST, rounded, storable
 SCALE = 0.25
 
 
-def parts(mu: Any, excess: Any, shadows: bool) -> Any:
-    """What each class adds to the bound of a feature."""
-    precise = np.asarray(excess, float) * SCALE
-    return np.asarray(mu, float) ** 2 * (1.0 + precise) if shadows else precise / (1.0 + precise)
+def parts_of_key(mu: Any, excess: Any, shadows: bool) -> Any:
+    """Return the term of each class in the bound of a feature."""
+    scaled_excess = np.asarray(excess, float) * SCALE
+    return (
+        np.asarray(mu, float) ** 2 * (1.0 + scaled_excess)
+        if shadows
+        else scaled_excess / (1.0 + scaled_excess)
+    )
 
 
-def cells_of(n_cells: int, n_classes: int, shadows: bool) -> Any:
+def random_cells(n_cells: int, n_classes: int, shadows: bool) -> Any:
     random = np.random.default_rng(n_classes)
     return random.random((n_cells, 1 + n_classes * (1 + shadows))).astype(np.float32)
 
@@ -28,7 +32,7 @@ def cells_of(n_cells: int, n_classes: int, shadows: bool) -> Any:
 @pytest.mark.parametrize("n_classes", [3, 4, 9])
 @pytest.mark.parametrize("shadows", [True, False])
 def test_cells_are_copied_to_slots_and_back(n_classes: int, shadows: bool) -> None:
-    cells = cells_of(4, n_classes, shadows)
+    cells = random_cells(4, n_classes, shadows)
     assert steps.has_shadows(cells, n_classes) is shadows
     weight, excess = np.full((1, n_classes), 9.0), np.full((1, n_classes), 9.0, np.float32)
     steps.copy_cell(cells, 2, shadows, weight, excess)
@@ -51,21 +55,21 @@ def test_keys_and_their_bounds(n_classes: int, shadows: bool) -> None:
     )
     for row in range(2):
         key = steps.key_of(weight, excess, row, SCALE, shadows)
-        total = parts(weight[row], excess[row], shadows).sum()
+        total = parts_of_key(weight[row], excess[row], shadows).sum()
         assert key == pytest.approx(np.sqrt(total / SCALE) if shadows else total - n_classes)
         assert steps.sum_of_key(key, n_classes, SCALE, shadows) == pytest.approx(total)
     heap, key = (
         np.array([1, 0], np.int32),
         np.array([3.0, 2.0]) if shadows else np.array([-1.0, -2.0]),
     )
-    assert steps.limit_of(heap, key, 1, n_classes, SCALE, shadows) == -1.0
-    limit = steps.limit_of(heap, key, 2, n_classes, SCALE, shadows)
+    assert steps.entry_bound(heap, key, 1, n_classes, SCALE, shadows) == -1.0
+    limit = steps.entry_bound(heap, key, 2, n_classes, SCALE, shadows)
     assert limit == pytest.approx(4.0 * SCALE if shadows else n_classes - 2.0)
-    assert shadows or limit < n_classes - 2.0  # by what is lost in a sum of numbers near 1
+    assert shadows or limit < n_classes - 2.0  # by the rounding error of a sum of numbers near 1
 
 
 def test_a_bound_is_never_too_small() -> None:
-    for total, less in (
+    for total, removed in (
         (3.0, 1.0),
         (1e-3, 0.0),
         (1e20, 1e19),
@@ -74,63 +78,63 @@ def test_a_bound_is_never_too_small() -> None:
         (1.0, 2.0),
         (1e-38, 0.0),
     ):
-        bound = steps.rounded_up(total, less)
-        assert np.float32(bound) >= total - less
+        bound = steps.round_up(total, removed)
+        assert np.float32(bound) >= total - removed
         assert bound >= steps.MIN_BOUND
-        assert bound <= max(steps.MIN_BOUND, total * (1.0 + 2.0**-21) - less)
+        assert bound <= max(steps.MIN_BOUND, total * (1.0 + 2.0**-21) - removed)
 
 
 def test_the_classes_that_step_are_listed() -> None:
-    of, direction = np.full(4, 9), np.full(4, 9.0)
-    assert steps.list_steps(np.array([0.0, 1.0, 0.0, -0.5]), of, direction) == 2
-    assert of.tolist() == [1, 3, 9, 9]
+    classes, direction = np.full(4, 9), np.full(4, 9.0)
+    assert steps.list_steps(np.array([0.0, 1.0, 0.0, -0.5]), classes, direction) == 2
+    assert classes.tolist() == [1, 3, 9, 9]
     assert direction.tolist() == [1.0, -0.5, 9.0, 9.0]
 
 
 def test_members_pull_by_their_variance() -> None:
     random = np.random.default_rng(1)
     x, excess = random.standard_normal(5), random.random((2, 5)).astype(np.float32)
-    pull = np.full((2, 5), 9.0)
-    steps.find_pulls(x, excess, 4, SCALE, pull, 1)
-    np.testing.assert_allclose(pull[1, :4], x[:4] / (1.0 + excess[1, :4] * SCALE))
-    assert pull[1, 4] == 9.0
-    assert steps.spread_of(x, pull, 4, 1) == pytest.approx((x * pull[1])[:4].sum())
+    variance_x = np.full((2, 5), 9.0)
+    steps.compute_variance_x(x, excess, 4, SCALE, variance_x, 1)
+    np.testing.assert_allclose(variance_x[1, :4], x[:4] / (1.0 + excess[1, :4] * SCALE))
+    assert variance_x[1, 4] == 9.0
+    assert steps.spread_of(x, variance_x, 4, 1) == pytest.approx((x * variance_x[1])[:4].sum())
 
 
-def outsiders(shadows: bool) -> tuple[Any, ...]:
+def outsider_problem(shadows: bool) -> tuple[Any, ...]:
     random = np.random.default_rng(2)
     x = 5.0 * random.standard_normal(4)
-    cells = cells_of(6, 3, shadows)
-    at, of, direction = np.array([5, 0, 2, 3]), np.array([0, 2]), np.array([1.0, -0.5])
+    cells = random_cells(6, 3, shadows)
+    positions, classes, direction = np.array([5, 0, 2, 3]), np.array([0, 2]), np.array([1.0, -0.5])
     excess, weight = (np.zeros((2, 4), np.float32) for _ in range(2))
-    for s, c in enumerate(of):
-        steps.gather_outsiders(cells, np.uint64(c), at, 4, shadows, excess, weight, s)
-    return x, cells, at, of, direction, excess, weight
+    for s, c in enumerate(classes):
+        steps.gather_outsiders(cells, np.uint64(c), positions, 4, shadows, excess, weight, s)
+    return x, cells, positions, classes, direction, excess, weight
 
 
 @pytest.mark.parametrize("shadows", [True, False])
 def test_outsiders_learn_as_if_each_were_the_only_one_more(shadows: bool) -> None:
-    x, cells, at, of, direction, excess, weight = outsiders(shadows)
+    x, cells, positions, classes, direction, excess, weight = outsider_problem(shadows)
     stride, loss, gamma, spread = 1 + shadows, 0.7, 2.0, 3.0
-    np.testing.assert_array_equal(excess, cells[at][:, 1 + of * stride].T)
+    np.testing.assert_array_equal(excess, cells[positions][:, 1 + classes * stride].T)
     losses = np.full(4, 9.0)
-    steps.find_losses(x, weight, direction, 2, 4, loss, shadows, losses)
-    own = (
+    steps.compute_losses(x, weight, direction, 2, 4, loss, shadows, losses)
+    own_losses = (
         np.maximum(0.0, loss - (direction[:, None] * weight).sum(axis=0) * x)
         if shadows
         else np.full(4, loss)
     )
-    np.testing.assert_allclose(losses, own)
+    np.testing.assert_allclose(losses, own_losses)
     assert not shadows or losses.min() == 0.0 < losses.max()
-    bound, pull = cells[at, steps.BOUND].astype(float), np.zeros((2, 4))
+    bound, variance_x = cells[positions, steps.BOUND].astype(float), np.zeros((2, 4))
     new_excess, new_weight = excess.copy(), weight.copy()
     for s in range(2):
         growth, step = direction[s] ** 2 / (gamma * SCALE), direction[s] / spread
-        steps.find_pulls(x, excess, 4, SCALE, pull, s)
-        given = (
+        steps.compute_variance_x(x, excess, 4, SCALE, variance_x, s)
+        arguments = (
             new_excess,
             new_weight,
-            pull,
+            variance_x,
             losses,
             bound,
             4,
@@ -141,45 +145,59 @@ def test_outsiders_learn_as_if_each_were_the_only_one_more(shadows: bool) -> Non
             shadows,
             s,
         )
-        steps.learn_outsiders(x, *given)
+        steps.learn_outsiders(x, *arguments)
         np.testing.assert_allclose(new_excess[s], excess[s] + x**2 * growth, rtol=1e-6)
-        moved = weight[s] + own * step * x / (1.0 + excess[s] * SCALE)
+        moved_weight = weight[s] + own_losses * step * x / (1.0 + excess[s] * SCALE)
         np.testing.assert_allclose(
-            new_weight[s], moved if shadows else weight[s], rtol=1e-5, atol=1e-7
+            new_weight[s], moved_weight if shadows else weight[s], rtol=1e-5, atol=1e-7
         )
-    grown = parts(new_weight, new_excess, shadows).sum(axis=0) - parts(weight, excess, shadows).sum(
-        axis=0
-    )
-    np.testing.assert_allclose(bound, cells[at, steps.BOUND] + grown, rtol=1e-5)
+    grown = parts_of_key(new_weight, new_excess, shadows).sum(axis=0) - parts_of_key(
+        weight, excess, shadows
+    ).sum(axis=0)
+    np.testing.assert_allclose(bound, cells[positions, steps.BOUND] + grown, rtol=1e-5)
     scattered = cells.copy()
-    for s, c in enumerate(of):
-        steps.scatter_outsiders(scattered, np.uint64(c), at, 4, shadows, new_excess, new_weight, s)
+    for s, c in enumerate(classes):
+        steps.scatter_outsiders(
+            scattered, np.uint64(c), positions, 4, shadows, new_excess, new_weight, s
+        )
     expected = cells.copy()
-    expected[at[:, None], 1 + of * stride] = new_excess.T
+    expected[positions[:, None], 1 + classes * stride] = new_excess.T
     if shadows:
-        expected[at[:, None], 2 + of * stride] = new_weight.T
+        expected[positions[:, None], 2 + classes * stride] = new_weight.T
         in_cells, bounds = cells.copy(), np.zeros(4)
         steps.learn_cells(
-            in_cells, at, x, 4, of, direction, 2, loss, SCALE, gamma, NEAREST, spread, bounds
+            in_cells,
+            positions,
+            x,
+            4,
+            classes,
+            direction,
+            2,
+            loss,
+            SCALE,
+            gamma,
+            NEAREST,
+            spread,
+            bounds,
         )
         np.testing.assert_allclose(in_cells[:, 1:], expected[:, 1:], rtol=1e-5, atol=1e-7)
-        np.testing.assert_allclose(in_cells[at, steps.BOUND], bound, rtol=1e-5)
+        np.testing.assert_allclose(in_cells[positions, steps.BOUND], bound, rtol=1e-5)
         np.testing.assert_allclose(bounds, bound, rtol=1e-5)
     np.testing.assert_array_equal(scattered, expected)
 
 
 def test_outsiders_in_one_cell_learn_one_after_the_other() -> None:
-    x, cells, _, of, direction, _, _ = outsiders(True)
-    shared, apart, bounds = cells.copy(), cells.copy(), np.zeros(4)
-    rest = direction, 2, 0.7, SCALE, 2.0, NEAREST, 3.0, bounds
-    steps.learn_cells(shared, np.array([4, 4]), x, 2, of, *rest)
+    x, cells, _, classes, direction, _, _ = outsider_problem(True)
+    shared, separate, bounds = cells.copy(), cells.copy(), np.zeros(4)
+    arguments = direction, 2, 0.7, SCALE, 2.0, NEAREST, 3.0, bounds
+    steps.learn_cells(shared, np.array([4, 4]), x, 2, classes, *arguments)
     for i in range(2):
-        steps.learn_cells(apart, np.array([4]), x[i : i + 1], 1, of, *rest)
-    np.testing.assert_array_equal(shared, apart)
+        steps.learn_cells(separate, np.array([4]), x[i : i + 1], 1, classes, *arguments)
+    np.testing.assert_array_equal(shared, separate)
 
 
 def test_a_chance_of_0_is_a_chance() -> None:
-    """What is learned late in fixed memory is cut by it, not rounded to the nearest."""
+    """Late updates in fixed memory use it for rounding, not the nearest number."""
     cells, key = np.array([[0.1, 0.2]], np.float32), np.zeros(1)
     start = float(cells[0, 0])
     x = next(

@@ -1,4 +1,4 @@
-"""The kernels that measure how much columns say about each other, one by one, against what NumPy says."""
+"""Compare the kernels that measure the dependence of columns with NumPy, one by one."""
 
 from __future__ import annotations
 
@@ -56,17 +56,15 @@ def test_correlations_with_the_target_and_with_kept_columns(weights: Any) -> Non
         kernels.standardize_column(indptr, indices, values, weights, column, norms[column], kept)
         np.testing.assert_allclose(kept, standardized(X[:, column], weights), atol=1e-12)
         for other in (1, 4, 5):
-            found = kernels.correlate_with(indptr, indices, values, other, norms[other], kept)
-            assert found == pytest.approx(correlation(X[:, column], X[:, other], weights))
+            measured = kernels.correlate_with(indptr, indices, values, other, norms[other], kept)
+            assert measured == pytest.approx(correlation(X[:, column], X[:, other], weights))
 
 
 def test_what_varies_by_no_more_than_rounding_is_constant() -> None:
-    for off, varies in (
-        (1e-6, False),
-        (1e-5, True),
-    ):  # sums of squares of 24 rows, of which one is off
+    # sums of squares of 24 rows, of which one differs
+    for shift, varies in ((1e-6, False), (1e-5, True)):
         X = np.ones((N_ROWS, 1))
-        X[3] += off
+        X[3] += shift
         relevance, norms, target = (
             np.ones(1),
             np.ones(1),
@@ -77,7 +75,7 @@ def test_what_varies_by_no_more_than_rounding_is_constant() -> None:
 
 
 def bits_of(*variables: Any, weights: Any) -> float:
-    """The entropy of variables together."""
+    """Return the joint entropy of variables in bits."""
     _, codes = np.unique(np.column_stack(variables), axis=0, return_inverse=True)
     fractions = np.bincount(codes.ravel(), weights) / weights.sum()
     fractions = fractions[fractions > 0.0]
@@ -85,54 +83,66 @@ def bits_of(*variables: Any, weights: Any) -> float:
 
 
 def codes(seed: int, n_levels: int) -> Any:
-    found = np.random.default_rng(seed).integers(0, n_levels, N_ROWS).astype(np.int32)
-    found[:n_levels] = np.arange(n_levels)
-    return found
+    drawn = np.random.default_rng(seed).integers(0, n_levels, N_ROWS).astype(np.int32)
+    drawn[:n_levels] = np.arange(n_levels)
+    return drawn
 
 
-def weights_by_code(of: Any, n_levels: int, weights: Any) -> Any:
-    return np.bincount(of, weights, n_levels)
+def weights_by_code(codes: Any, n_levels: int, weights: Any) -> Any:
+    return np.bincount(codes, weights, n_levels)
 
 
 @pytest.mark.parametrize("weights", WEIGHTS)
 @pytest.mark.parametrize("room", [0, 200], ids=["sorted", "table"])
-@pytest.mark.parametrize(("n_one", "n_other"), [(2, 3), (5, 2), (4, 4), (12, 9)])
-def test_entropies_of_pairs(weights: Any, room: int, n_one: int, n_other: int) -> None:
-    one, other = codes(0, n_one), codes(1, n_other)
+@pytest.mark.parametrize(("n_first", "n_second"), [(2, 3), (5, 2), (4, 4), (12, 9)])
+def test_entropies_of_pairs(weights: Any, room: int, n_first: int, n_second: int) -> None:
+    first, second = codes(0, n_first), codes(1, n_second)
     expected = (
-        bits_of(one, weights=weights),
-        bits_of(other, weights=weights),
-        bits_of(one, other, weights=weights),
+        bits_of(first, weights=weights),
+        bits_of(second, weights=weights),
+        bits_of(first, second, weights=weights),
     )
     joint, margin = np.full(room, 7.0), np.full(12, 7.0)
     assert kernels.entropies_present(
-        one, n_one, other, n_other, weights, joint, margin
+        first, n_first, second, n_second, weights, joint, margin
     ) == pytest.approx(expected)
-    indptr, indices, _ = sparse(np.column_stack([np.ones(N_ROWS), one]))
-    values = np.append(np.ones(N_ROWS, np.int32), one[one != 0])
-    counts = weights_by_code(other, n_other, weights)
-    given = (indptr, indices, values, 1, n_one, weights, other, counts, n_other, joint, margin)
-    assert kernels.pair_entropies(*given) == pytest.approx(expected)
+    indptr, indices, _ = sparse(np.column_stack([np.ones(N_ROWS), first]))
+    values = np.append(np.ones(N_ROWS, np.int32), first[first != 0])
+    counts = weights_by_code(second, n_second, weights)
+    arguments = (
+        indptr,
+        indices,
+        values,
+        1,
+        n_first,
+        weights,
+        second,
+        counts,
+        n_second,
+        joint,
+        margin,
+    )
+    assert kernels.pair_entropies(*arguments) == pytest.approx(expected)
     uncertainty = 2.0 * (expected[0] + expected[1] - expected[2]) / (expected[0] + expected[1])
-    assert kernels.uncertainty(*given) == pytest.approx(uncertainty)
+    assert kernels.uncertainty(*arguments) == pytest.approx(uncertainty)
 
 
 @pytest.mark.parametrize("room", [0, 12], ids=["sorted", "table"])
 def test_entropies_of_pairs_omit_rows_without_a_value(room: int) -> None:
-    one, other, weights = codes(2, 3), codes(3, 4), WEIGHTS[1]
-    one[[3, 5, 9]] = MISSING
-    other[[5, 11]] = MISSING
-    both = (one != MISSING) & (other != MISSING)
-    shown = {"weights": weights[both]}
+    first, second, weights = codes(2, 3), codes(3, 4), WEIGHTS[1]
+    first[[3, 5, 9]] = MISSING
+    second[[5, 11]] = MISSING
+    has_both = (first != MISSING) & (second != MISSING)
+    options = {"weights": weights[has_both]}
     expected = (
-        bits_of(one[both], **shown),
-        bits_of(other[both], **shown),
-        bits_of(one[both], other[both], **shown),
+        bits_of(first[has_both], **options),
+        bits_of(second[has_both], **options),
+        bits_of(first[has_both], second[has_both], **options),
     )
-    found = kernels.entropies_present(
-        one, 3, other, 4, weights, np.full(room, 7.0), np.full(4, 7.0)
+    entropies = kernels.entropies_present(
+        first, 3, second, 4, weights, np.full(room, 7.0), np.full(4, 7.0)
     )
-    assert found == pytest.approx(expected)
+    assert entropies == pytest.approx(expected)
 
 
 def test_a_table_of_pairs_is_no_larger_than_it_need_be() -> None:
@@ -142,20 +152,20 @@ def test_a_table_of_pairs_is_no_larger_than_it_need_be() -> None:
 
 def test_counts_that_rounding_leaves_are_0() -> None:
     weights = np.array([0.1, 0.2, 0.3, 0.4])
-    other = np.zeros(4, np.int32)
+    second = np.zeros(4, np.int32)
     joint, margin = np.full(4, 7.0), np.empty(2)
-    given = (
+    arguments = (
         np.array([0, 4]),
         np.arange(4, dtype=np.int32),
         np.ones(4, np.int32),
         0,
         2,
         weights,
-        other,
+        second,
     )
-    kernels.pair_entropies(*given, np.array([weights.sum() + 1e-16]), 1, joint, margin)
+    kernels.pair_entropies(*arguments, np.array([weights.sum() + 1e-16]), 1, joint, margin)
     assert joint[:2].tolist() == [0.0, pytest.approx(1.0)]
-    kernels.pair_entropies(*given, np.array([weights.sum() + 1e-9]), 1, joint, margin)
+    kernels.pair_entropies(*arguments, np.array([weights.sum() + 1e-9]), 1, joint, margin)
     assert joint[0] == pytest.approx(1e-9, rel=1e-6)
     assert joint[2:].tolist() == [7.0, 7.0]
 
@@ -175,8 +185,8 @@ def test_uncertainties_of_the_target(weights: Any, n_classes: int) -> None:
     indptr, indices, _ = sparse(np.column_stack([column + 1 for column in columns]))
     relevance = np.full(4, 9.0)
     counts = weights_by_code(classes, n_classes, weights)
-    given = indptr, indices, np.concatenate(columns), np.array(levels), weights, classes, counts
-    kernels.uncertainties_of_target(*given, 1, 4, relevance)
+    arguments = indptr, indices, np.concatenate(columns), np.array(levels), weights, classes, counts
+    kernels.uncertainties_of_target(*arguments, 1, 4, relevance)
     assert relevance[:2].tolist() == [9.0, 0.0]
     for column in (2, 3):
         alone = bits_of(columns[column], weights=weights), bits_of(classes, weights=weights)
@@ -190,20 +200,26 @@ def test_correlations_over_the_rows_that_have_both_values(weights: Any) -> None:
     X[[1, 4], 0] = np.nan
     X[[4, 9], 1] = np.nan
     indptr, indices, values = sparse(X)
-    one, other = np.full(N_ROWS, 9.0), np.full(N_ROWS, 9.0)
-    kernels.spread_values(indptr, indices, values, weights, 0, one)
-    kernels.spread_values(indptr, indices, values, weights, 1, other)
-    np.testing.assert_array_equal(one, X[:, 0] * weights)
-    both = ~np.isnan(X).any(axis=1)
-    expected = correlation(X[both, 0], X[both, 1], weights[both])
-    assert kernels.correlate_present(one, other, weights) == pytest.approx(expected)
-    assert kernels.correlate_present(one, one, weights) == pytest.approx(1.0)
+    first, second = np.full(N_ROWS, 9.0), np.full(N_ROWS, 9.0)
+    kernels.spread_values(indptr, indices, values, weights, 0, first)
+    kernels.spread_values(indptr, indices, values, weights, 1, second)
+    np.testing.assert_array_equal(first, X[:, 0] * weights)
+    has_both = ~np.isnan(X).any(axis=1)
+    expected = correlation(X[has_both, 0], X[has_both, 1], weights[has_both])
+    assert kernels.correlate_present(first, second, weights) == pytest.approx(expected)
+    assert kernels.correlate_present(first, first, weights) == pytest.approx(1.0)
 
 
 def test_no_correlation_where_nothing_is_left_or_nothing_varies() -> None:
-    nothing, some, flat = np.full(4, np.nan), np.array([1.0, 2.0, 4.0, np.nan]), np.full(4, 0.1)
-    for one, other in ((nothing, some), (some, nothing), (flat, some), (some, flat), (flat, flat)):
-        assert kernels.correlate_present(one, other, np.ones(4)) == 0.0
+    empty, some, constant = np.full(4, np.nan), np.array([1.0, 2.0, 4.0, np.nan]), np.full(4, 0.1)
+    for first, second in (
+        (empty, some),
+        (some, empty),
+        (constant, some),
+        (some, constant),
+        (constant, constant),
+    ):
+        assert kernels.correlate_present(first, second, np.ones(4)) == 0.0
     assert kernels.correlate_present(some, some, np.zeros(4)) == 0.0
     for size in (1e-8, 1.0, 1e8):  # far from 0 for their rows, and yet they vary
         near = size * np.array([1.0, 1.0 + 1e-12, 1.0, 1.0 - 1e-12])
@@ -215,6 +231,6 @@ def test_no_correlation_where_nothing_is_left_or_nothing_varies() -> None:
 
 def test_codes_are_spread_over_rows() -> None:
     out = np.full(4, 9, np.int32)
-    given = np.array([0, 1, 3]), np.array([0, 1, 3], np.int32), np.array([5, 2, MISSING], np.int32)
-    kernels.spread_codes(*given, 1, out)
+    column = np.array([0, 1, 3]), np.array([0, 1, 3], np.int32), np.array([5, 2, MISSING], np.int32)
+    kernels.spread_codes(*column, 1, out)
     assert out.tolist() == [0, 2, 0, MISSING]

@@ -1,4 +1,4 @@
-"""The heaps of kept features against what a sorted list says."""
+"""Compare the heaps of kept features with sorted lists."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ SIZES = [1, 2, 3, 4, 5, 6, 7, 8, 15, 16, 33]
 
 
 def first_to_leave(key: Any, member_id: Any, kept: int) -> int:
-    """The slot of the smallest key, of equal ones that of the highest id."""
+    """Return the slot of the smallest key; of equal keys, that of the highest id."""
     return min(range(kept), key=lambda slot: (key[slot], -member_id[slot]))
 
 
 def assert_in_order(keys: Any, ids: Any) -> None:
-    """That no entry of a heap, of these keys and ids, leaves before its parent."""
-    for at in range(1, len(keys)):
-        parent = (at - 1) // 2
-        assert (keys[parent], -ids[parent]) < (keys[at], -ids[at])
+    """Assert that no entry of a heap with these keys and ids leaves before its parent."""
+    for child in range(1, len(keys)):
+        parent = (child - 1) // 2
+        assert (keys[parent], -ids[parent]) < (keys[child], -ids[child])
 
 
 def test_of_equal_keys_the_highest_id_leaves_first() -> None:
@@ -64,14 +64,14 @@ def test_bounds_are_brought_up_to_date_until_the_root_is_the_member_to_leave_nex
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("known", [True, False])
-def test_members_come_change_and_go_in_order(size: int, known: bool) -> None:
-    """Features are offered, and keys change, at random; ``ids`` are known for the positions, or the same as these."""
+@pytest.mark.parametrize("has_ids", [True, False])
+def test_members_come_change_and_go_in_order(size: int, has_ids: bool) -> None:
+    """Features are offered, and keys change, at random; ids are given or equal to positions."""
     random = np.random.default_rng(size)
     heap, heap_position = np.zeros(size, np.int32), np.zeros(size, np.int32)
     key, member, member_id = np.zeros(size), np.zeros(size, np.int64), np.zeros(size, np.int64)
     counts = np.zeros(3, np.int64)
-    ids = random.permutation(1000).astype(np.int64) if known else np.empty(0, np.int64)
+    ids = random.permutation(1000).astype(np.int64) if has_ids else np.empty(0, np.int64)
     for position in range(3 * size):
         value = float(random.integers(0, 6))
         kept = int(counts[KEPT])
@@ -84,7 +84,7 @@ def test_members_come_change_and_go_in_order(size: int, known: bool) -> None:
         if slot != NO_SLOT:
             insert(heap, heap_position, key, member, member_id, counts, slot, position, ids, value)
             assert (member[slot], key[slot]) == (position, value)
-            assert member_id[slot] == (ids[position] if known else position)
+            assert member_id[slot] == (ids[position] if has_ids else position)
             assert counts[KEPT] == max(kept, slot + 1)
         kept = int(counts[KEPT])
         changed = int(random.integers(0, kept))
@@ -113,7 +113,7 @@ def test_a_heap_is_rebuilt_from_any_keys(size: int) -> None:
 
 @pytest.mark.parametrize("size", SIZES)
 def test_forgetting_leaves_members_in_order_when_their_keys_become_equal(size: int) -> None:
-    """What is too small for a float32 is 0: of keys that differed the highest id leaves first now."""
+    """Keys too small for float32 become 0, and then the highest id leaves first."""
     random = np.random.default_rng(size)
     excess, member_id = (
         (random.integers(0, 5, size) * 1e-40).astype(np.float32),
@@ -126,12 +126,12 @@ def test_forgetting_leaves_members_in_order_when_their_keys_become_equal(size: i
     )
     rebuild_heap(heap, heap_position, key, member_id, size)
     cells = np.array([0, -1, *np.array([3.0, 1e-44], np.float32).view(np.int32)], np.int32)
-    heaps, others = (
+    heaps, rest = (
         (key, heap, heap_position),
         (np.zeros((1, 2)), np.ones(1), np.array([size, 0, 0])),
     )
     members = np.zeros(size, np.int64), member_id
-    state = confidence.ConfidenceState(cells, *members, *heaps, np.zeros(size), excess, *others)
+    state = confidence.ConfidenceState(cells, *members, *heaps, np.zeros(size), excess, *rest)
     confidence.rescale(state, 2.0**-40)
     assert cells[:2].tolist() == [0, -1]
     assert cells.view(np.float32)[2:].tolist() == [3.0 * 2.0**-40, 0.0]
@@ -147,8 +147,8 @@ def test_forgetting_leaves_members_of_keys_that_rise_and_fall_in_order(size: int
     rebuild_heap(heap, heap_position, key, member_id, size)
     cells = np.array([[0.0, 5.0], [2.0, 5.0], [0.0, 5.0]], np.float32)
     cells.view(np.int32)[2, 0] = -1
-    excess, fresh = np.full(size, 4.0, np.float32), np.full(size, 8.0)
-    others = (
+    excess, current_key = np.full(size, 4.0, np.float32), np.full(size, 8.0)
+    rest = (
         np.zeros(size),
         excess,
         np.zeros((1, 2)),
@@ -158,12 +158,12 @@ def test_forgetting_leaves_members_of_keys_that_rise_and_fall_in_order(size: int
         np.array([size, 0, 0]),
     )
     state = signal.SignalState(
-        cells, np.zeros(size, np.int64), member_id, key, heap, heap_position, fresh, *others
+        cells, np.zeros(size, np.int64), member_id, key, heap, heap_position, current_key, *rest
     )
     signal.rescale(state, 2.0**-40)
     assert_members_in_order(heap, heap_position, key, member_id, size)
     assert not key.any()
     assert (excess == 2.0**-38).all()
-    assert (fresh == 2.0**-37).all()
+    assert (current_key == 2.0**-37).all()
     assert cells.tolist()[:2] == [[0.0, 5.0], [2.0**-39, 5.0]]
     assert cells.view(np.int32)[2].tolist() == [-1, cells.view(np.int32)[0, 1]]

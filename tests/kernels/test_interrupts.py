@@ -1,4 +1,4 @@
-"""Ctrl-C while kernels are compiled."""
+"""Press Ctrl-C while kernels are compiled."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ pytestmark = pytest.mark.needs_jit
 
 
 class PressesCtrlC(event.Listener):
-    """A signal in the midst of the compiler."""
+    """A listener that raises a signal inside the compiler."""
 
-    passed = False
+    was_raised = False
 
     def on_start(self, event):
         signal.raise_signal(signal.SIGINT)
-        self.passed = True
+        self.was_raised = True
 
     def on_end(self, event):
         pass
@@ -32,16 +32,16 @@ def test_an_interrupt_waits_for_the_compiler_and_is_raised_once():
     def kernel(x):
         return x + 1
 
-    before, listener = signal.signal(signal.SIGINT, _interrupt), PressesCtrlC()
+    previous_handler, listener = signal.signal(signal.SIGINT, _interrupt), PressesCtrlC()
     event.register(jit.COMPILED, listener)
     try:
         with pytest.raises(KeyboardInterrupt):
             kernel(1)
     finally:
         event.unregister(jit.COMPILED, listener)
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous_handler)
     assert kernel(1) == 2
-    assert listener.passed, "it was raised inside the compiler"
+    assert listener.was_raised, "the signal was raised inside the compiler"
 
 
 def test_outside_the_compiler_it_is_raised_at_once():

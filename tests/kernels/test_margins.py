@@ -1,4 +1,4 @@
-"""The kernels over pairs of rows, one by one, against what NumPy says."""
+"""Compare the kernels over pairs of rows with NumPy, one by one."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ WIDTH = 3 * LANE
 
 
 def padded(lines: Any, n_lines: int = 0) -> Any:
-    """Lines of numbers as the kernels take them: float32, with zeros after the last row."""
+    """Return lines of numbers in the form of the kernels: float32, zeros after the last row."""
     block = np.zeros((max(n_lines, len(lines)), WIDTH), np.float32)
     block[: len(lines), :N_ROWS] = lines
     return block
 
 
 def above_diagonal(matrix: Any, n_lines: int) -> Any:
-    """The pairs n < i of a matrix of all pairs of rows, padded."""
+    """Return the pairs n < i of a matrix of all pairs of rows, padded."""
     return padded(np.triu(matrix, 1), n_lines)
 
 
@@ -55,14 +55,14 @@ def test_neighbours_are_weighed_by_their_distance(sigma: float) -> None:
     forth, back = (np.full((N_ROWS, WIDTH), 7.0, np.float32) for _ in range(2))
     for first, last in ((0, 10), (10, N_ROWS)):
         kernels.weigh_neighbours(distances, codes, sigma, first, last, forth, back)
-    both = distances + distances.T
+    symmetric = distances + distances.T
     expected = np.zeros((N_ROWS, N_ROWS))
     for n in range(N_ROWS):
         miss = codes != codes[n]
         hit = ~miss & (np.arange(N_ROWS) != n)
         if hit.any():
             for rows, sign in ((miss, 1.0), (hit, -1.0)):
-                near = np.exp(-both[n, rows] / sigma)
+                near = np.exp(-symmetric[n, rows] / sigma)
                 expected[n, rows] = sign * near / near.sum()
     above = np.triu_indices(N_ROWS, 1)
     np.testing.assert_allclose(forth[above], expected[above], rtol=1e-5, atol=1e-30)
@@ -131,7 +131,7 @@ def test_the_descent_goes_along_the_gradient() -> None:
 
 
 def line(regularization: float, size: float = 1.0) -> tuple[Any, tuple[Any, ...]]:
-    """A loss along a line, and what the search is given of it."""
+    """Return a loss along a line, and the arguments of the search for its minimum."""
     _, v, z = descent_problem()
     v = v * size
     pull = np.exp(-np.logaddexp(0.0, (v**2) @ z[:, :N_ROWS]))
@@ -143,10 +143,10 @@ def line(regularization: float, size: float = 1.0) -> tuple[Any, tuple[Any, ...]
 
 @pytest.mark.parametrize("t", [0.0, 0.01, 0.3, 5.0])
 def test_value_and_slope_are_those_of_the_loss(t: float) -> None:
-    along, given = line(0.7)
-    value, slope = kernels.value_and_slope(t, *given)
-    assert value == pytest.approx(along(t), rel=1e-12)
-    assert slope == pytest.approx((along(t + 1e-6) - along(t - 1e-6)) / 2e-6, rel=1e-5)
+    loss_at, arguments = line(0.7)
+    value, slope = kernels.value_and_slope(t, *arguments)
+    assert value == pytest.approx(loss_at(t), rel=1e-12)
+    assert slope == pytest.approx((loss_at(t + 1e-6) - loss_at(t - 1e-6)) / 2e-6, rel=1e-5)
 
 
 @pytest.mark.parametrize("guess", [1e-9, 1e-3, 0.05, 30.0])
@@ -154,11 +154,11 @@ def test_value_and_slope_are_those_of_the_loss(t: float) -> None:
 def test_the_minimum_along_a_line_is_found_from_any_guess(
     guess: float, regularization: float
 ) -> None:
-    along, given = line(regularization)
-    step, value = kernels.search_line(guess, *given)
-    assert value == pytest.approx(along(step), rel=1e-12)
-    assert kernels.value_and_slope(step * (1 - 2 * kernels.FINE), *given)[1] < 0.0
-    assert kernels.value_and_slope(step * (1 + 2 * kernels.FINE), *given)[1] > 0.0
+    loss_at, arguments = line(regularization)
+    step, value = kernels.search_line(guess, *arguments)
+    assert value == pytest.approx(loss_at(step), rel=1e-12)
+    assert kernels.value_and_slope(step * (1 - 2 * kernels.FINE), *arguments)[1] < 0.0
+    assert kernels.value_and_slope(step * (1 + 2 * kernels.FINE), *arguments)[1] > 0.0
 
 
 def test_at_a_minimum_no_step_is_taken() -> None:
@@ -264,7 +264,7 @@ def test_the_spread_of_one_pair_or_of_none_is_0() -> None:
 
 @pytest.mark.parametrize("wanted", [1, 3, 100])
 def test_nearest_hits_and_misses_are_marked(wanted: int) -> None:
-    """Of equal distances the first row is the nearer; a row alone in its class marks none."""
+    """Check ties, where the first row is nearer, and a row alone in its class, which marks none."""
     random = np.random.default_rng(6)
     distances = np.triu(random.integers(1, 9, (20, 20)).astype(float), 1)
     codes = (np.arange(20) % 3).astype(np.int32)
@@ -273,12 +273,13 @@ def test_nearest_hits_and_misses_are_marked(wanted: int) -> None:
     forth, back = (np.zeros((20, 20), np.float32) for _ in range(2))
     for first, last in ((0, 8), (8, 20)):
         mark_nearest(distances, codes, fractions, min(wanted, 19), first, last, forth, back)
-    both = distances + distances.T
+    symmetric = distances + distances.T
     expected = np.zeros((20, 20))
     for n in range(20):
         for code in range(4) if n != 7 else ():
             near = sorted(
-                (i for i in range(20) if i != n and codes[i] == code), key=lambda i: (both[n, i], i)
+                (i for i in range(20) if i != n and codes[i] == code),
+                key=lambda i: (symmetric[n, i], i),
             )[:wanted]
             each = -1.0 if code == codes[n] else fractions[code] / (1.0 - fractions[codes[n]])
             expected[n, near] = each / max(1, len(near))
@@ -288,17 +289,17 @@ def test_nearest_hits_and_misses_are_marked(wanted: int) -> None:
 
 @pytest.mark.parametrize("sigma", [1e-3, 1.0])
 def test_inliers_are_rows_among_their_own(sigma: float) -> None:
-    """However far the nearest is: what is near is so beside the others."""
+    """Only distances relative to the nearest row count."""
     random = np.random.default_rng(7)
     distances = np.triu(5.0 + random.random((12, 12)), 1)
     codes = (np.arange(12) % 2).astype(np.int32)
     inliers = np.full(12, 9.0)
     weigh_inliers(distances, codes, sigma, 2, 12, inliers)
     assert inliers[:2].tolist() == [9.0, 9.0]
-    both = distances + distances.T
+    symmetric = distances + distances.T
     for n in range(2, 12):
         others = np.delete(np.arange(12), n)
-        near = np.exp((both[n, others].min() - both[n, others]) / sigma)
+        near = np.exp((symmetric[n, others].min() - symmetric[n, others]) / sigma)
         assert inliers[n] == pytest.approx(near[codes[others] == codes[n]].sum() / near.sum())
 
 
@@ -308,8 +309,8 @@ def test_pairs_are_folded_and_summed(n_features: int) -> None:
     A, inliers = random.standard_normal((N_ROWS, N_ROWS)).astype(np.float32), random.random(N_ROWS)
     pairs = above_diagonal(A, N_ROWS)
     fold_pairs(pairs, above_diagonal(A.T, N_ROWS), inliers)
-    both = inliers[:, None] * A
-    expected = np.triu(both + both.T, 1)
+    weighted = inliers[:, None] * A
+    expected = np.triu(weighted + weighted.T, 1)
     np.testing.assert_allclose(pairs[:, :N_ROWS], expected, rtol=1e-4, atol=1e-5)
     lines = random.random((n_features, N_ROWS)).astype(np.float32)
     sums = np.full(n_features + 1, 9.0)

@@ -1,4 +1,4 @@
-"""Every kernel means what it says: compiled, and run as Python, it gives the same answers."""
+"""Check that every kernel gives the same results compiled and run as Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def interpreted(module: str, call: str) -> Any:
-    """What a call of one of the modules beside this one gives where kernels are not compiled."""
+    """Return the result of a call of a neighbouring module without compiled kernels."""
     script = (
         f"import sys; sys.path.insert(0, sys.argv[1]); from tests.kernels.{module} import *; found"
         f" = {call}"
@@ -26,20 +26,20 @@ def interpreted(module: str, call: str) -> Any:
     return in_other_process(script, [str(ROOT)], NUMBA_DISABLE_JIT="1")
 
 
-def assert_close(found: Any, expected: Any, what: str) -> None:
-    """Numbers up to the order of summation, everything else exactly."""
+def assert_close(actual: Any, expected: Any, context: str) -> None:
+    """Compare numbers up to the order of summation, everything else exactly."""
     if isinstance(expected, dict):
-        assert sorted(found) == sorted(expected), what
+        assert sorted(actual) == sorted(expected), context
         for key, value in expected.items():
-            assert_close(found[key], value, f"{what}: {key}")
+            assert_close(actual[key], value, f"{context}: {key}")
     elif isinstance(expected, list) and not all(isinstance(value, float) for value in expected):
-        assert len(found) == len(expected), what
+        assert len(actual) == len(expected), context
         for position, value in enumerate(expected):
-            assert_close(found[position], value, f"{what}[{position}]")
+            assert_close(actual[position], value, f"{context}[{position}]")
     elif isinstance(expected, float | list):
-        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-6, err_msg=what)
+        np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-6, err_msg=context)
     else:
-        assert found == expected, what
+        assert actual == expected, context
 
 
 @pytest.mark.needs_jit

@@ -1,4 +1,4 @@
-"""The pool's fit: columns that matter get their weight, others next to none."""
+"""Check the fit of the pool: columns that matter get their weight, others almost none."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ def test_weights_are_those_of_the_columns_that_matter() -> None:
     random = np.random.default_rng(0)
     n_rows, truth = 400, np.array([2.0, 0.0, 0.0, -1.0, 0.0])
     Z = random.standard_normal((n_rows, truth.size))
-    Z[:, 1] = 0.8 * Z[:, 0] + 0.6 * Z[:, 1]  # explains much by itself, and nothing beside the first
+    Z[:, 1] = (
+        0.8 * Z[:, 0] + 0.6 * Z[:, 1]
+    )  # explains much alone, and nothing together with the first
     Z = (Z - Z.mean(axis=0)) / Z.std(axis=0)
     z = Z @ truth + 0.1 * random.standard_normal(n_rows)
     gram, responses, square = Z.T @ Z / n_rows, Z.T @ z / n_rows, float(z @ z) / n_rows

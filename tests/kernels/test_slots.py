@@ -1,4 +1,4 @@
-"""Room for more variables of a blanket keeps those that there are."""
+"""Check that more room for the variables of a blanket keeps the present ones."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from streamsieve.kernels.columns.blankets import Variables, with_more_rows, with
 
 def test_twice_the_slots_hold_what_the_first_held() -> None:
     random = np.random.default_rng(0)
-    few = Variables(
+    original = Variables(
         random.random((3, 3)), random.integers(1, 5, (3, 7)).astype(np.int32), np.array([4, 4, 2])
     )
-    more = with_more_variables(few)
-    for small, large in zip(few, more, strict=True):
+    doubled = with_more_variables(original)
+    for small, large in zip(original, doubled, strict=True):
         assert large.dtype == small.dtype
         assert large.shape[0] == 2 * small.shape[0]
-    np.testing.assert_array_equal(more.correlations[:3, :3], few.correlations)
-    np.testing.assert_array_equal(more.codes[:3], few.codes)
-    np.testing.assert_array_equal(more.n_levels[:3], few.n_levels)
-    assert not more.correlations[3:].any()
+    np.testing.assert_array_equal(doubled.correlations[:3, :3], original.correlations)
+    np.testing.assert_array_equal(doubled.codes[:3], original.codes)
+    np.testing.assert_array_equal(doubled.n_levels[:3], original.n_levels)
+    assert not doubled.correlations[3:].any()
 
 
 def test_twice_the_rows_begin_with_the_first() -> None:

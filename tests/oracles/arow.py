@@ -1,9 +1,9 @@
-"""AROW with diagonal covariance, over all features: P1 equation 8, many classes as in its 3.6 (Wu, Hoi, Mei, Yu 2017).
+"""AROW with diagonal covariance over all features (SOFS without truncation).
 
-SOFS without truncation. Gaps closed:
+P1 (Wu, Hoi, Mei, Yu 2017), equation 8, many classes as in its section 3.6. Gaps closed:
 - Many classes take the max-score update; of equal best rivals the class of lowest code counts.
 - Mistakes, intercept and row weights are those of SOFS.
-- ``weights`` are those of every feature of a row that was learned from; no budget takes part in learning.
+- ``weights`` are those of every feature of a learned row; the budget takes no part in learning.
 """
 
 from __future__ import annotations

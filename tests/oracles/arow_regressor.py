@@ -1,13 +1,16 @@
-"""AROW for numeric targets, with diagonal covariance, over all features (Crammer, Kulesza, Dredze 2009; Vaits, Crammer
-2011 have it for regression).
+"""AROW for numeric targets, with diagonal covariance, over all features.
+
+Crammer, Kulesza, Dredze 2009; for regression Vaits, Crammer 2011.
 
 Every row is learned. With e the residual y - c0 - b z - mu.x: mu_j += e S_j x_j / (x'Sx + gamma),
-where the sum has the intercept too, and 1/S_j += x_j^2 / gamma.
+where the sum includes the intercept, and 1/S_j += x_j^2 / gamma.
 
 Gaps closed:
-- c0 is found as for SOFS: the median of 1, 2, 4, ..., 32 first targets, as if the last had been known from the start.
-- The intercept is a feature of value ``constants[row]``. Row weights are those of SOFS: gamma / v in place of gamma.
-- ``weights`` are those of every feature seen; no budget takes part in learning.
+- c0 is as for SOFS: the median of the first 1, 2, 4, ..., 32 targets; the last median is used from
+  the start.
+- The intercept is a feature of value ``constants[row]``. Row weights are as for SOFS: gamma / v in
+  place of gamma.
+- ``weights`` are those of every feature seen; the budget takes no part in learning.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""How much a row counts: its own weight times that of its class, which goes by how many rows of each class came so far.
+"""Weights of rows: the given weight times a class weight from the rows of each class so far.
 
 Gaps closed:
-- A class has one row more than were seen of it, so that every class always has some; the row itself is counted.
-- A row of weight 0 was never there: it is not counted.
+- Each class counts one row more than seen, so that no count is 0; the row itself is counted.
+- A row of weight 0 is ignored: it is not counted.
 """
 
 from __future__ import annotations
@@ -16,18 +16,22 @@ def row_weights(
     given: list[float] | None = None,
     class_weight: str | None = None,
 ) -> list[float]:
-    """``class_weight`` is None, "balanced" (n / (C n_c)) or "auto" (half of that, rooted, and at least 1)."""
+    """Return the weights of rows in order.
+
+    ``class_weight`` is None, "balanced" (n / (C n_c)) or "auto" (the square root of half of that,
+    at least 1).
+    """
     counts = [1 for _ in range(n_classes)]
     weights = []
     for t, code in enumerate(codes):
-        own = 1.0 if given is None else given[t]
-        if own == 0:
+        weight = 1.0 if given is None else given[t]
+        if weight == 0:
             weights.append(0.0)
             continue
         counts[code] += 1
         balanced = sum(counts) / (n_classes * counts[code])
-        by_class = {None: 1.0, "balanced": balanced, "auto": max(1.0, sqrt(balanced / 2))}[
+        class_factor = {None: 1.0, "balanced": balanced, "auto": max(1.0, sqrt(balanced / 2))}[
             class_weight
         ]
-        weights.append(own * by_class)
+        weights.append(weight * class_factor)
     return weights

@@ -12,46 +12,50 @@ def information(a, b, weights):
 
 
 def fcbf(columns, target, delta):
-    """The kept columns, the most relevant first."""
+    """Return the kept columns, the most relevant first."""
     weights = [1.0] * len(target)
     relevance = [uncertainty(column, target, weights) for column in columns]
-    left = sorted(
+    remaining = sorted(
         (n for n in range(len(columns)) if relevance[n] > delta + EQUAL),
         key=lambda n: (-relevance[n], n),
     )
     kept = []
-    while left:
-        first = left.pop(0)
-        kept.append(first)
-        left = [
+    while remaining:
+        most_relevant = remaining.pop(0)
+        kept.append(most_relevant)
+        remaining = [
             n
-            for n in left
-            if uncertainty(columns[n], columns[first], weights) < relevance[n] - EQUAL
+            for n in remaining
+            if uncertainty(columns[n], columns[most_relevant], weights) < relevance[n] - EQUAL
         ]
     return kept
 
 
 def mrmr(columns, target, budget, by_quotient):
-    """The chosen columns, the first first."""
+    """Return the chosen columns in the order of choice."""
     weights = [1.0] * len(target)
     relevance = [information(column, target, weights) for column in columns]
-    left = [n for n in range(len(columns)) if relevance[n] > EQUAL]
+    remaining = [n for n in range(len(columns)) if relevance[n] > EQUAL]
     chosen = []
 
-    def worth(number):
+    def merit(number):
         if not chosen:
             return relevance[number]
-        mean = sum(
+        mean_redundancy = sum(
             max(0.0, information(columns[number], columns[c], weights)) for c in chosen
         ) / len(chosen)
-        return relevance[number] / max(mean, EQUAL) if by_quotient else relevance[number] - mean
+        return (
+            relevance[number] / max(mean_redundancy, EQUAL)
+            if by_quotient
+            else relevance[number] - mean_redundancy
+        )
 
-    while left and len(chosen) < budget:
-        values = {number: worth(number) for number in left}
-        best = left[0]
-        for number in left:
+    while remaining and len(chosen) < budget:
+        values = {number: merit(number) for number in remaining}
+        best = remaining[0]
+        for number in remaining:
             if values[number] > values[best] + EQUAL:
                 best = number
         chosen.append(best)
-        left.remove(best)
+        remaining.remove(best)
     return chosen

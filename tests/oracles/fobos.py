@@ -1,11 +1,12 @@
-"""FOBOS with the L1 norm, forward-backward splitting on the hinge loss: the rival of P4 4.2 (Wang et al. 2014).
+"""FOBOS with the L1 norm on the hinge loss: the rival in P4 (Wang et al. 2014), section 4.2.
 
-Gaps closed (P4 cites the method without writing it down):
+Gaps closed (P4 cites forward-backward splitting without giving the formulas):
 - The forward step is that of OGD, with a constant step size.
-- The backward step follows every row, learned from or not, and takes eta * regularization off every absolute weight;
-  not off the intercept's, and not multiplied by the row's weight.
+- The backward step follows every row, learned or not, and subtracts eta * regularization from every
+  absolute weight, but not from the intercept's; it is not multiplied by the weight of the row.
 - Mistakes, many classes (one against the rest), intercept and row weights are those of PET.
-- ``weights`` are all non-zero weights; no budget takes part in learning. Shrinking alone is no update.
+- ``weights`` are all non-zero weights; the budget takes no part in learning. Shrinking alone is not
+  an update.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def learn(
     regularization: float = 1e-4,
 ) -> dict[str, Any]:
     classes = range(1 if n_classes == 2 else n_classes)
-    toll = eta * regularization
+    penalty = eta * regularization
     w: dict[int, list[float]] = {}
     bias = [0.0 for _ in classes]
     mistakes = updates = 0
@@ -47,7 +48,7 @@ def learn(
         stepping = []
         for c in classes:
             terms = [w[j][c] * x[j] for j in x if j in w]
-            exact = on_grid(eta * v, toll, bias[c] * z, *terms)
+            exact = on_grid(eta * v, penalty, bias[c] * z, *terms)
             closest_call = nearer(closest_call, sign[c] * score[c], 1.0, tie_is_real=exact)
             if sign[c] * score[c] < 1:
                 stepping.append(c)
@@ -63,12 +64,12 @@ def learn(
                 weight = w[j][c]
                 if weight != 0:
                     closest_call = nearer(
-                        closest_call, abs(weight), toll, tie_is_real=on_grid(weight, toll)
+                        closest_call, abs(weight), penalty, tie_is_real=on_grid(weight, penalty)
                     )
                 if weight > 0:
-                    w[j][c] = max(0.0, weight - toll)
+                    w[j][c] = max(0.0, weight - penalty)
                 else:
-                    w[j][c] = min(0.0, weight + toll)
+                    w[j][c] = min(0.0, weight + penalty)
 
     w = {j: w[j] for j in w if size(w[j]) > 0}
     return {

@@ -1,11 +1,14 @@
-"""FOFS or OFS, sparse projection: P4 algorithm 3 (Wang et al. 2014), P1 algorithms 3 and 5 (Wu, Hoi, Mei, Yu 2017).
+"""FOFS or OFS, sparse projection.
+
+P4 (Wang et al. 2014), algorithm 3; P1 (Wu, Hoi, Mei, Yu 2017), algorithms 3 and 5.
 
 Gaps closed:
-- The radius of the ball is 1 / sqrt(lambda), as in P1; P4 has lost the "1 /".
-- P4 learns when y * score <= 1 (``trigger="margin"``); its text says "misclassified" (``trigger="mistake"``).
-- Truncation, mistakes, many classes (one against the rest) and row weights are those of PET; the shrinkage is not
-  multiplied by the row's weight. When one class learns all shrink, and the ball is that of all
-  classes together.
+- The radius of the ball is 1 / sqrt(lambda), as in P1; P4 lacks the "1 /".
+- P4 learns if y * score <= 1 (``trigger="margin"``); its text says "misclassified"
+  (``trigger="mistake"``).
+- Truncation, mistakes, many classes (one against the rest) and row weights are those of PET; the
+  shrinkage is not multiplied by the weight of the row. When one class learns, all shrink; the ball
+  is that of all classes together.
 - The intercept shrinks, and counts in the norm, like any weight, but is never truncated.
 - ``forget`` = H: every shrinkage is multiplied by 2 ** (-1 / H).
 """
@@ -40,9 +43,8 @@ def learn(
     threshold = 1.0 if trigger == "margin" else 0.0
     w: dict[int, list[float]] = {}  # the kept features
     bias = [0.0 for _ in classes]
-    past: dict[
-        int, list[Any]
-    ] = {}  # of a kept feature: the steps it made, as (row, absolute value)
+    # of a kept feature: the steps it made, as (row, absolute value)
+    past: dict[int, list[Any]] = {}
     mistakes = updates = 0
     closest_call = float("inf")
 
@@ -54,8 +56,8 @@ def learn(
 
         score = scores(w, bias, x, z)
         ahead = lead(score, code, n_classes)
-        nothing_known = not any(j in w for j in x) and not any(weight * z for weight in bias)
-        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=nothing_known)
+        is_exact = not any(j in w for j in x) and not any(weight * z for weight in bias)
+        closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=is_exact)
         mistakes += ahead <= 0
 
         sign = signs(code, n_classes)

@@ -1,4 +1,4 @@
-"""What the oracles of linear models share: standardised columns, and the losses."""
+"""Shared parts of the oracles of linear models: standardised columns and losses."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ BOUND = {"squared": 1.0, "squared_hinge": 1.0, "logistic": 0.25}  # of the secon
 
 
 def standardized(X):
-    """Columns of mean 0 and variance 1, and which vary."""
+    """Return columns of mean 0 and variance 1, and a mask of those that vary."""
     varies = np.array([len(set(column)) > 1 for column in X.T])
     Z = np.zeros(X.shape)
     Z[:, varies] = (X[:, varies] - X[:, varies].mean(axis=0)) / X[:, varies].std(axis=0)
@@ -16,7 +16,7 @@ def standardized(X):
 
 
 def slope(loss, u, y):
-    """The first derivative of every row's loss by its score."""
+    """Return the first derivative of every row's loss by its score."""
     if loss == "squared":
         return u - y
     if loss == "squared_hinge":
@@ -25,5 +25,5 @@ def slope(loss, u, y):
 
 
 def gap(a, b):
-    """How far apart two numbers are, relatively."""
+    """Return the relative distance of two numbers."""
     return abs(a - b) / max(abs(a), abs(b), 1e-300)

@@ -7,17 +7,17 @@ A feature has the cell ``(h >> 1) mod M``, with h the splitmix64 of its id (Stee
 weight vector. The weight of a feature in it is the sign times that of the cell.
 
 Gaps closed:
-- The outsiders of a row step one after the other, lowest id first, each on the cell as it then is. With more than two
-  classes, where the common denominator goes over all features of the row, the cells count in it as
-  the row finds them.
-- When all have stepped the outsiders try to enter, lowest id first, each with the key that its cell then has, which it
-  takes along: the cell is empty afterwards. Only then the feature that had to leave goes to its own
-  cell, which may be the same.
-- A feature that leaves: the precisions above 1 are added, and the new weight is the mean by them. If both are 0 the
-  weight of the cell stays.
+- The outsiders of a row step one after the other, lowest id first, each on the current state of its
+  cell. With more than two classes, where the common denominator is a sum over all features of the
+  row, the cells count in it as they were before the row.
+- When all have stepped, the outsiders try to enter, lowest id first, each with the current key of
+  its cell. A feature that enters takes over the contents of the cell, which is empty afterwards.
+  Only then the feature that had to leave goes to its cell, which may be the same.
+- When a feature leaves, the precisions above 1 are added, and the new weight is the mean weighted
+  by them. If both are 0, the weight of the cell stays.
 
-Values are meant to be random, so that equal keys are equal in any arithmetic: those of nothing
-learned.
+Values should be random, so that keys are equal only if nothing was learned, that is in any
+arithmetic.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def splitmix64(feature: int) -> int:
 
 @dataclass
 class Vectors:
-    """What is known of a kept feature, or what a cell has."""
+    """The weights and precisions of a kept feature or a cell."""
 
     mu: list[float]
     evidence: list[float]  # precision - 1
@@ -62,11 +62,13 @@ class Memory:
     def __init__(self, budget: int, max_cells: int, n_vectors: int, forget: float | None) -> None:
         self.budget, self.max_cells, self.forget = budget, max_cells, forget
         self.kept: dict[int, Vectors] = {}
-        self.keys: dict[int, float] = {}  # of the kept, as of the last row that each learned from
+        self.keys: dict[
+            int, float
+        ] = {}  # of kept features, after the last row that each was learned from
         self.cells = [Vectors([0.0] * n_vectors, [0.0] * n_vectors) for _ in range(max_cells)]
         self.bias = Vectors([0.0] * n_vectors, [0.0] * n_vectors)
         self.rows = 0
-        self.s = 1.0  # what forgetting has made of 1
+        self.s = 1.0  # 1 after forgetting
         self.closest_call = float("inf")
 
     def cell_of(self, j: int) -> Vectors:
@@ -86,40 +88,42 @@ class Memory:
         return [j for j in sorted(x) if j not in self.kept]
 
     def compare(self, outsiders: list[int]) -> None:
-        """Let the outsiders of a row enter that are good enough."""
+        """Keep the outsiders of a row that are better than the worst member."""
         for j in outsiders:
-            cell, sign, own = self.cell_of(j), self.sign_of(j), self.cell_of(j).key(self.s)
+            cell, sign, outsider_key = self.cell_of(j), self.sign_of(j), self.cell_of(j).key(self.s)
             leaving = None
             if len(self.kept) == self.budget:
-                order = sorted(self.kept, key=lambda k: (self.keys[k], -k))
+                by_key = sorted(self.kept, key=lambda k: (self.keys[k], -k))
                 self.closest_call = nearer(
-                    self.closest_call, own, self.keys[order[0]], tie_is_real=True
+                    self.closest_call, outsider_key, self.keys[by_key[0]], tie_is_real=True
                 )
-                if not own > self.keys[order[0]]:
+                if not outsider_key > self.keys[by_key[0]]:
                     continue
-                for other in order[1:2]:
+                for other in by_key[1:2]:
                     call = nearer(
-                        self.closest_call, self.keys[other], self.keys[order[0]], tie_is_real=True
+                        self.closest_call, self.keys[other], self.keys[by_key[0]], tie_is_real=True
                     )
                     self.closest_call = call
-                leaving = order[0]
+                leaving = by_key[0]
             self.kept[j] = Vectors([sign * mu for mu in cell.mu], list(cell.evidence))
-            self.keys[j] = own
+            self.keys[j] = outsider_key
             for c in range(len(cell.mu)):
                 cell.mu[c] = cell.evidence[c] = 0.0
             if leaving is not None:
-                self.give_back(leaving)
+                self.return_to_cell(leaving)
 
-    def give_back(self, leaving: int) -> None:
-        gone, cell, sign = self.kept.pop(leaving), self.cell_of(leaving), self.sign_of(leaving)
+    def return_to_cell(self, leaving: int) -> None:
+        vectors, cell, sign = self.kept.pop(leaving), self.cell_of(leaving), self.sign_of(leaving)
         for c in range(len(cell.mu)):
-            total = cell.evidence[c] + gone.evidence[c]
+            total = cell.evidence[c] + vectors.evidence[c]
             if total > 0:
-                both = cell.evidence[c] * cell.mu[c] + gone.evidence[c] * sign * gone.mu[c]
-                cell.mu[c] = both / total
+                sum_of_products = (
+                    cell.evidence[c] * cell.mu[c] + vectors.evidence[c] * sign * vectors.mu[c]
+                )
+                cell.mu[c] = sum_of_products / total
             cell.evidence[c] = total
 
-    def learned(self, z: float) -> dict[str, Any]:
+    def results(self, z: float) -> dict[str, Any]:
         return {
             "weights": {j: self.kept[j].mu for j in self.kept},
             "bias": self.bias.mu,
@@ -192,19 +196,19 @@ def learn(
                 memory.keys[j] = kept[j].key(memory.s)
         for j in memory.outsiders(x):
             cell, sign = memory.cell_of(j), memory.sign_of(j)
-            own_margin = margin + sum(a[c] * sign * cell.mu[c] * x[j] for c in classes)
-            own = max(0.0, 1 - own_margin)
-            own_denominator = denominator
+            margin_j = margin + sum(a[c] * sign * cell.mu[c] * x[j] for c in classes)
+            loss_j = max(0.0, 1 - margin_j)
+            denominator_j = denominator
             if n_classes == 2:
-                own_denominator += variance(cell.evidence[0]) * x[j] ** 2
+                denominator_j += variance(cell.evidence[0]) * x[j] ** 2
             for c in classes:
                 cell.mu[c] += (
-                    sign * own * a[c] * variance(cell.evidence[c]) * x[j] / own_denominator
+                    sign * loss_j * a[c] * variance(cell.evidence[c]) * x[j] / denominator_j
                 )
                 cell.evidence[c] += a[c] ** 2 * x[j] ** 2 / gamma_t
         memory.compare(memory.outsiders(x))
 
-    return {**memory.learned(z), "mistakes": mistakes, "updates": updates}
+    return {**memory.results(z), "mistakes": mistakes, "updates": updates}
 
 
 def learn_numbers(
@@ -241,23 +245,23 @@ def learn_numbers(
         for j in x:
             if j in kept:
                 denominator += variance(kept[j].evidence[0]) * x[j] ** 2
-        believed = quantile.clipped(e) / e if e != 0 else 1.0
+        trust = quantile.clipped(e) / e if e != 0 else 1.0
 
         bias.mu[0] += quantile.clipped(e) * variance(bias.evidence[0]) * z / denominator
-        bias.evidence[0] += believed * z**2 / gamma_t
+        bias.evidence[0] += trust * z**2 / gamma_t
         for j in x:
             if j in kept:
                 kept[j].mu[0] += (
                     quantile.clipped(e) * variance(kept[j].evidence[0]) * x[j] / denominator
                 )
-                kept[j].evidence[0] += believed * x[j] ** 2 / gamma_t
+                kept[j].evidence[0] += trust * x[j] ** 2 / gamma_t
                 memory.keys[j] = kept[j].key(memory.s)
         for j in memory.outsiders(x):
             cell, sign = memory.cell_of(j), memory.sign_of(j)
-            own = quantile.clipped(e - sign * cell.mu[0] * x[j])
-            own_denominator = denominator + variance(cell.evidence[0]) * x[j] ** 2
-            cell.mu[0] += sign * own * variance(cell.evidence[0]) * x[j] / own_denominator
-            cell.evidence[0] += believed * x[j] ** 2 / gamma_t
+            e_j = quantile.clipped(e - sign * cell.mu[0] * x[j])
+            denominator_j = denominator + variance(cell.evidence[0]) * x[j] ** 2
+            cell.mu[0] += sign * e_j * variance(cell.evidence[0]) * x[j] / denominator_j
+            cell.evidence[0] += trust * x[j] ** 2 / gamma_t
         if quantile.huber:
             if quantile.value > 0:
                 size = abs(e) / quantile.value
@@ -267,4 +271,4 @@ def learn_numbers(
             quantile.move(e)
         memory.compare(memory.outsiders(x))
 
-    return {**memory.learned(z), "center": c0, "updates": updates}
+    return {**memory.results(z), "center": c0, "updates": updates}

@@ -1,11 +1,12 @@
-"""Merging models that learned different rows and went on from one base: natural deltas, feature by feature.
+"""Merge models that learned different rows from one base, feature by feature.
+
+Precisions and products of precision and weight are added as differences from the base.
 
 A model is a dictionary: ``precision`` and ``weight``, per feature id and vector of weights, of
-every feature it has learned anything of, ``INTERCEPT`` among them; ``rows`` and other counts;
-``usual``, the usual size of errors and the rows it was found from. A feature it does not have is of
-precision 1 and weight 0.
+every learned feature, including ``INTERCEPT``; ``rows`` and other counts; ``usual``, the scale of
+errors and the rows it was estimated from. A missing feature has precision 1 and weight 0.
 
-In a part every row may have counted for ``times`` rows.
+In a part every row may have counted as ``times`` rows.
 
 With ``forget`` = H the precision above 1 of the base has decayed by 2 ** (-rows / H) in a part that
 learned so many rows, and in the merged model by the rows of all parts.
@@ -29,7 +30,7 @@ def merge(
     criterion: str | None = None,
     budget: int = 0,
 ) -> dict[str, Any]:
-    """The merged model; with a ``criterion`` also what it keeps, ``scores`` by id, and how close a call that was."""
+    """Return the merged model; with a ``criterion`` also ``scores`` by id and the closest call."""
     ids = set(base["precision"])
     for part in parts:
         ids |= set(part["precision"])
@@ -38,16 +39,16 @@ def merge(
         merged["precision"][j] = []
         merged["weight"][j] = []
         for c in range(vectors):
-            p0, mu0 = of(base, j, c)
+            p0, mu0 = state_of(base, j, c)
             all_rows = sum(part["rows"] - base["rows"] for part in parts)
-            start = decayed(p0, all_rows, forget)
+            start = decay(p0, all_rows, forget)
             sum_of_precisions = 0.0
             sum_of_products = 0.0
             for part in parts:
-                p, mu = of(part, j, c)
-                before = decayed(p0, part["rows"] - base["rows"], forget)
-                sum_of_precisions += p - before
-                sum_of_products += p * mu - before * mu0
+                p, mu = state_of(part, j, c)
+                part_start = decay(p0, part["rows"] - base["rows"], forget)
+                sum_of_precisions += p - part_start
+                sum_of_products += p * mu - part_start * mu0
             sum_of_precisions /= divisor
             sum_of_products /= divisor
             precision = start + sum_of_precisions
@@ -55,39 +56,41 @@ def merge(
             merged["weight"][j].append((start * mu0 + sum_of_products) / precision)
     for name in ("rows", "nonzeros", "mistakes", "updates"):
         merged[name] = base[name] + sum(part[name] - base[name] for part in parts)
-    merged["usual"] = usual(base["usual"], [part["usual"] for part in parts])
+    merged["usual"] = merge_error_scales(base["usual"], [part["usual"] for part in parts])
     merged["closest_call"] = float("inf")
     if criterion is not None:
-        keep(merged, [base, *parts], criterion, budget)
+        keep_best(merged, [base, *parts], criterion, budget)
     return merged
 
 
-def of(model: dict[str, Any], j: int, c: int) -> tuple[float, float]:
-    """Precision and weight of a feature in a model."""
+def state_of(model: dict[str, Any], j: int, c: int) -> tuple[float, float]:
+    """Return precision and weight of a feature in a model."""
     if j not in model["precision"]:
         return 1.0, 0.0
     return model["precision"][j][c], model["weight"][j][c]
 
 
-def usual(base: list[float], parts: list[list[float]]) -> list[float]:
-    """The size that parts with rows of their own give, in the mean of its logarithm over these rows."""
+def merge_error_scales(base: list[float], parts: list[list[float]]) -> list[float]:
+    """Return the geometric mean of error scales by new rows, and the number of rows seen."""
     total = 0.0
-    rows = 0.0
+    weighted_rows = 0.0
     seen = base[1]
     for size, seen_by_part in parts:
-        own = seen_by_part - base[1]
-        seen += own
+        new_rows = seen_by_part - base[1]
+        seen += new_rows
         if size > 0:
-            total += own * log(size)
-            rows += own
-    return [exp(total / rows) if rows > 0 else base[0], seen]
+            total += new_rows * log(size)
+            weighted_rows += new_rows
+    return [exp(total / weighted_rows) if weighted_rows > 0 else base[0], seen]
 
 
-def decayed(precision: float, rows: int, forget: float | None) -> float:
+def decay(precision: float, rows: int, forget: float | None) -> float:
     return precision if forget is None else 1 + (precision - 1) * 2 ** (-rows / forget)
 
 
-def keep(merged: dict[str, Any], models: list[dict[str, Any]], criterion: str, budget: int) -> None:
+def keep_best(
+    merged: dict[str, Any], models: list[dict[str, Any]], criterion: str, budget: int
+) -> None:
     """Keep the best features; by confidence the others lose their weights."""
     keys = {}
     for j in merged["precision"]:
@@ -98,8 +101,12 @@ def keep(merged: dict[str, Any], models: list[dict[str, Any]], criterion: str, b
     merged["scores"] = {j: keys[j] for j in kept}
     for j in ranking[budget:]:
         classes = range(len(merged["weight"][j]))
-        alike = all(of(model, j, c) == of(model, kept[-1], c) for model in models for c in classes)
-        if not alike:  # features alike in all models are equal in any arithmetic
+        is_tie = all(
+            state_of(model, j, c) == state_of(model, kept[-1], c)
+            for model in models
+            for c in classes
+        )
+        if not is_tie:  # features that are equal in all models are equal in any arithmetic
             gap = abs(keys[j] - keys[kept[-1]]) / max(1.0, abs(keys[j]))
             merged["closest_call"] = min(merged["closest_call"], gap)
         if criterion == "confidence":
@@ -115,7 +122,10 @@ def key_of(precision: list[float], weight: list[float], criterion: str) -> float
 
 
 def moments(rows: list[dict[int, float]], j: int, dense: bool) -> tuple[float, float]:
-    """Sum and sum of squares of the values of a feature, if dense mean and sum of squared deviations; zeros count."""
+    """Return sum and sum of squares of a feature, or mean and squared deviations if it is dense.
+
+    Zeros count.
+    """
     values = [x.get(j, 0.0) for x in rows]
     mean = sum(values) / len(values)
     if dense:
@@ -124,6 +134,6 @@ def moments(rows: list[dict[int, float]], j: int, dense: bool) -> tuple[float, f
 
 
 def spread(numbers: list[float]) -> tuple[float, float]:
-    """Mean and sum of squared deviations of the targets of rows."""
+    """Return mean and sum of squared deviations of the targets of rows."""
     mean = sum(numbers) / len(numbers)
     return mean, sum((number - mean) ** 2 for number in numbers)

@@ -1,10 +1,12 @@
-"""OFS_P, learning with partial inputs: P4 algorithm 4 (Wang et al. 2014), for two classes.
+"""OFS_P, learning with partial inputs for two classes: P4 (Wang et al. 2014), algorithm 4.
 
-What was drawn is given, not drawn here: ``asked[row]`` is the set of ids seen by a row that
-explores, None for a row that exploits, which sees the features of non-zero weight. Gaps closed:
-- A value seen is a value of the row at an id seen; one the row does not mention is 0 and teaches nothing.
-- Truncation, mistakes and row weights are those of PET. A kept feature whose weight has come to exactly 0 stays kept,
-  but is not seen by a row that exploits, and has the inclusion probability of an outsider.
+The random draws are given: ``asked[row]`` is the set of ids seen in a row that explores, None for a
+row that exploits, in which the features of non-zero weight are seen. Gaps closed:
+- A seen value is a value of the row at a seen id; if the row has no entry there, it is 0 and
+  changes nothing.
+- Truncation, mistakes and row weights are those of PET. A kept feature whose weight becomes exactly
+  0 stays kept, but is not seen in a row that exploits, and has the inclusion probability of an
+  outsider.
 - The intercept is always seen, never divided, counts in the norm and is never truncated.
 """
 
@@ -29,9 +31,8 @@ def learn(
 ) -> dict[str, Any]:
     w: dict[int, list[float]] = {}  # the kept features
     bias = [0.0]
-    past: dict[
-        int, list[Any]
-    ] = {}  # of a kept feature: the steps it made, as (row, absolute value, divided by what)
+    # of a kept feature: the steps it made, as (row, absolute value, probability)
+    past: dict[int, list[Any]] = {}
     mistakes = updates = 0
     closest_call = float("inf")
 
@@ -44,8 +45,8 @@ def learn(
         non_zero = {j for j in w if w[j][0] != 0}
         for j in w:
             closest_call = nearer(closest_call, w[j][0], 0.0, tie_is_real=True)
-        explored = asked[t]
-        seen = non_zero if explored is None else explored
+        drawn = asked[t]
+        seen = non_zero if drawn is None else drawn
         x_seen = {j: x[j] for j in x if j in seen}
 
         score = scores(w, bias, x_seen, z)

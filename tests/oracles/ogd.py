@@ -1,9 +1,11 @@
-"""OGD, online gradient descent on the hinge loss over all features: P1 equation 2 (Wu, Hoi, Mei, Yu 2017).
+"""OGD, online gradient descent on the hinge loss over all features.
+
+P1 (Wu, Hoi, Mei, Yu 2017), equation 2.
 
 Gaps closed:
 - The step size is constant.
 - Mistakes, many classes (one against the rest), intercept and row weights are those of PET.
-- ``weights`` are all non-zero weights; no budget takes part in learning.
+- ``weights`` are all non-zero weights; the budget takes no part in learning.
 """
 
 from __future__ import annotations

@@ -1,15 +1,21 @@
-"""PET, perceptron with truncation: P1 algorithms 1 and 2 (Wu, Hoi, Mei, Yu 2017), P4 algorithm 1 (Wang et al. 2014).
+"""PET, perceptron with truncation.
+
+P1 (Wu, Hoi, Mei, Yu 2017), algorithms 1 and 2; P4 (Wang et al. 2014), algorithm 1.
 
 Gaps closed:
-- P4 learns on mistakes, P1 on a positive hinge loss: ``trigger`` says which. A score of exactly 0 is a mistake.
-- Truncation: members step first, then the outsiders of the row try to enter, lowest id first. While there is room each
-  enters; then one must be strictly above the smallest member, and of equal smallest members the
-  highest id leaves.
-- Many classes (neither paper has them): one against the rest; a feature counts by its largest absolute weight over the
-  classes. A row is a mistake when the true class does not score strictly above every other.
-- The intercept is a feature of value ``constants[row]`` that is never truncated. It is added to a score last.
-- A row of weight v steps by eta * v; one of weight 0 was never there.
-- ``forget`` = H: after each row is scored all weights, the intercept's too, are multiplied by 2 ** (-1 / H).
+- P4 learns on mistakes, P1 on a positive hinge loss; ``trigger`` chooses. A score of exactly 0 is a
+  mistake.
+- Truncation: members step first, then the outsiders of the row try to enter, lowest id first. While
+  there is room each enters; then an outsider must be strictly above the smallest member, and of
+  equal smallest members the highest id leaves.
+- Many classes (in neither paper): one against the rest; a feature counts by its largest absolute
+  weight over the classes. A row is a mistake if the true class does not score strictly above every
+  other.
+- The intercept is a feature of value ``constants[row]`` that is never truncated. It is added to a
+  score last.
+- A row of weight v steps by eta * v; a row of weight 0 is ignored.
+- ``forget`` = H: after each row is scored, all weights and the intercept are multiplied by
+  2 ** (-1 / H).
 """
 
 from __future__ import annotations
@@ -33,9 +39,8 @@ def learn(
     classes = range(1 if n_classes == 2 else n_classes)
     w: dict[int, list[float]] = {}  # the kept features
     bias = [0.0 for _ in classes]
-    past: dict[
-        int, list[Any]
-    ] = {}  # of a kept feature: the steps it made, as (row, absolute value)
+    # of a kept feature: the steps it made, as (row, absolute value)
+    past: dict[int, list[Any]] = {}
     mistakes = updates = 0
     closest_call = float("inf")
 
@@ -97,7 +102,7 @@ def learn(
 
 
 def signs(code: int, n_classes: int) -> list[int]:
-    """The class against the rest, for every weight vector."""
+    """Return +1 or -1 for every weight vector: its class, or not."""
     if n_classes == 2:
         return [1 if code == 1 else -1]
     return [1 if c == code else -1 for c in range(n_classes)]
@@ -106,7 +111,7 @@ def signs(code: int, n_classes: int) -> list[int]:
 def scores(
     w: dict[int, list[float]], bias: list[float], x: dict[int, float], z: float
 ) -> list[float]:
-    """One score per weight vector, summed in ascending id, the intercept last."""
+    """Return one score per weight vector, summed in ascending id, the intercept last."""
     result = []
     for c in range(len(bias)):
         total = 0.0
@@ -118,7 +123,7 @@ def scores(
 
 
 def lead(score: list[float], code: int, n_classes: int) -> float:
-    """By how much the true class is ahead; 0 or less is a mistake."""
+    """Return by how much the true class is ahead; 0 or less is a mistake."""
     if n_classes == 2:
         return score[0] if code == 1 else -score[0]
     return score[code] - max(score[c] for c in range(n_classes) if c != code)
@@ -134,35 +139,37 @@ def truncate(
     budget: int,
     past: dict[int, list[Any]] | None,
 ) -> float:
-    """Let the outsiders into ``kept``, as far as the budget and their size allow; returns the closest call.
+    """Move outsiders to ``kept`` as far as budget and size allow; return the closest call.
 
-    Equal sizes are a tie in any arithmetic when the features have the same past; without ``past``
-    they always are.
+    Equal sizes are a tie in any arithmetic if the features have the same past, or if ``past`` is
+    None.
     """
     closest_call = float("inf")
     for j in sorted(outsiders):
         if len(kept) < budget:
             kept[j] = outsiders[j]
             continue
-        order = sorted(kept, key=lambda k: (size(kept[k]), -k))
-        least = order[0]
-        real = past is None or past[j] == past[least]
-        closest_call = nearer(closest_call, size(outsiders[j]), size(kept[least]), tie_is_real=real)
-        if size(outsiders[j]) > size(kept[least]):
-            for other in order[1:2]:
-                real = past is None or past[other] == past[least]
+        by_size = sorted(kept, key=lambda k: (size(kept[k]), -k))
+        smallest = by_size[0]
+        is_real_tie = past is None or past[j] == past[smallest]
+        closest_call = nearer(
+            closest_call, size(outsiders[j]), size(kept[smallest]), tie_is_real=is_real_tie
+        )
+        if size(outsiders[j]) > size(kept[smallest]):
+            for other in by_size[1:2]:
+                is_real_tie = past is None or past[other] == past[smallest]
                 closest_call = nearer(
-                    closest_call, size(kept[other]), size(kept[least]), tie_is_real=real
+                    closest_call, size(kept[other]), size(kept[smallest]), tie_is_real=is_real_tie
                 )
-            del kept[least]
+            del kept[smallest]
             kept[j] = outsiders[j]
     return closest_call
 
 
 def nearer(closest_call: float, value: float, threshold: float, tie_is_real: bool) -> float:
-    """The smaller of the call so far and this one: the distance of two numbers, relative where they are large.
+    """Return the smaller of a call and the distance of two numbers, relative if they are large.
 
-    An exact tie that is one in any order of the arithmetic is not decided by rounding and does not
+    An exact tie that holds in any order of the arithmetic is not decided by rounding and does not
     count.
     """
     distance = abs(value - threshold) / max(1.0, abs(value), abs(threshold))
@@ -170,12 +177,12 @@ def nearer(closest_call: float, value: float, threshold: float, tie_is_real: boo
 
 
 def on_grid(*numbers: float) -> bool:
-    """Whether all are multiples of 2 ** -20 of moderate size, which add up without rounding."""
+    """Return True for multiples of 2 ** -20 of moderate size, which add up without rounding."""
     return all(abs(number) < 2**20 and float(number * 2**20).is_integer() for number in numbers)
 
 
 def adds_up(w: dict[int, list[float]], bias: list[float], x: dict[int, float], z: float) -> bool:
-    """Whether the scores of a row are sums without rounding, so that equal ones are equal in any order of adding."""
+    """Return True if the scores of a row are sums without rounding, equal in any order of terms."""
     return on_grid(
         *(weight * z for weight in bias), *(weight * x[j] for j in x if j in w for weight in w[j])
     )

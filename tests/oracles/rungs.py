@@ -1,10 +1,10 @@
-"""Rungs: learners of small budgets beside a main one, for the small numbers of a curve. No paper has them.
+"""Rungs: learners of small budgets beside a main one, for the small numbers of a curve.
 
-For the first 256 rows a rung is SOFS with its budget. When 256, 512, 1024, 2048, 3072, ... rows
-have been learned, candidates are chosen: what the rung and smaller ones keep, and the best 5 r + 20
-features of the main learner, r being the rung's budget. Until the next choice it learns from these
-alone and has forgotten all others. How long a row is, for gamma and for what is too long, goes by
-all of it.
+They are in no paper. For the first 256 rows a rung is SOFS with its budget r. After 256, 512, 1024,
+2048, 3072, ... rows, candidates are chosen: the features kept by the rung and by smaller ones, and
+the best 5 r + 20 features of the main learner. Until the next choice the rung learns from these
+alone and forgets all others. The length of a row, for gamma and for the limit of long rows, is that
+of all its features.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .pet import Row
 def learn(
     rows: list[Row], n_classes: int = 2, *, budgets: list[int], main_budget: int, **options: Any
 ) -> dict[int, dict[str, Any]]:
-    """What every rung has learned, by its budget; ``options`` are those of SOFS."""
+    """Return the results of every rung by its budget; ``options`` are those of SOFS."""
     seen: dict[int, list[set[int] | None]] = {r: [None for _ in rows] for r in budgets}
     choices = [256, 512, *range(1024, len(rows), 1024)]
     for n in [n for n in choices if n < len(rows)]:

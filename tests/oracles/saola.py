@@ -1,7 +1,7 @@
-"""SAOLA (Yu, Wu, Ding, Pei 2016, algorithm 1), pair by pair, as the paper writes it and as its library decides ties.
+"""SAOLA (Yu, Wu, Ding, Pei 2016, algorithm 1), pair by pair, with the ties of its library.
 
-A column is a list of numbers, NaN where one is missing; the target a list of labels. Dependences
-that differ by no more than 1e-12 are equal: the order in which sums are taken must not decide ties.
+A column is a list of numbers, NaN if missing; the target is a list of labels. Dependences that
+differ by at most 1e-12 are equal: the order of summation must not decide ties.
 """
 
 from __future__ import annotations
@@ -22,15 +22,17 @@ def entropy(items, weights):
 
 
 def uncertainty(a, b, weights):
-    """2 I(A; B) / (H(A) + H(B))."""
-    alone = entropy(a, weights) + entropy(b, weights)
-    if alone <= 0:
+    """Return 2 I(A; B) / (H(A) + H(B))."""
+    sum_of_entropies = entropy(a, weights) + entropy(b, weights)
+    if sum_of_entropies <= 0:
         return 0.0
-    return 2 * (alone - entropy(list(zip(a, b, strict=True)), weights)) / alone
+    return (
+        2 * (sum_of_entropies - entropy(list(zip(a, b, strict=True)), weights)) / sum_of_entropies
+    )
 
 
 def correlation(a, b, weights):
-    """|r|; 0 if one of them is constant, that is equal to its first value in every row."""
+    """Return |r|; 0 if a column is constant, that is equal to its first value in every row."""
     a, b = [x - a[0] for x in a], [y - b[0] for y in b]
     n = sum(weights)
     mean_a = sum(w * x for w, x in zip(weights, a, strict=True)) / n
@@ -46,7 +48,7 @@ def correlation(a, b, weights):
 
 
 def significant(r, n, alpha):
-    """Fisher's Z test."""
+    """Return True if Fisher's Z test rejects independence."""
     if n <= 3:
         return False
     if r >= 1:
@@ -57,13 +59,13 @@ def significant(r, n, alpha):
 
 
 def is_discrete(column):
-    """Whether a column holds integers alone, and no more than 32 different ones with 0."""
-    there = [x for x in column if x == x]
-    return all(x == math.floor(x) for x in there) and len({*there, 0}) <= 32
+    """Return True if a column holds only integers, at most 32 different ones including 0."""
+    present = [x for x in column if x == x]
+    return all(x == math.floor(x) for x in present) and len({*present, 0}) <= 32
 
 
 class Judge:
-    """Relevance, dependence and who gives way to whom."""
+    """The relevance of columns, their dependence, and which of two gives way."""
 
     def __init__(self, columns, target, measure, alpha, delta, bound, variant, balanced):
         self.columns, self.target, self.measure = columns, target, measure
@@ -73,13 +75,13 @@ class Judge:
         self.weights = [n / (len(sizes) * sizes[label]) if balanced else 1.0 for label in target]
 
     def measure_of(self, *numbers):
-        """By uncertainty if all columns are, otherwise by correlation."""
+        """Return the measure for columns: uncertainty if all are discrete, else correlation."""
         if self.measure != "auto":
             return self.measure
         return "su" if all(is_discrete(self.columns[number]) for number in numbers) else "fisher_z"
 
     def depends(self, a, b, measure):
-        """Over the rows that have both."""
+        """Return the dependence of two columns over the rows that have both values."""
         rows = [(x, y, w) for x, y, w in zip(a, b, self.weights, strict=True) if x == x and y == y]
         if not rows:
             return 0.0
@@ -91,7 +93,7 @@ class Judge:
         return self.depends(self.columns[number], self.target, measure or self.measure_of(number))
 
     def counts(self, dependence, column, measure):
-        """Whether a dependence is more than chance; of weighted rows only so many count as say as much."""
+        """Return True if a dependence is significant for the effective number of rows."""
         if measure == "su":
             return dependence > self.delta + EQUAL
         weights = [w for x, w in zip(column, self.weights, strict=True) if x == x]
@@ -100,43 +102,49 @@ class Judge:
 
     def relevant(self, number):
         column = self.columns[number]
-        found = self.counts(self.relevance(number), column, self.measure_of(number))
-        return found and not (self.variant == "lofs" and sum(column) == 0)
+        is_significant = self.counts(self.relevance(number), column, self.measure_of(number))
+        return is_significant and not (self.variant == "lofs" and sum(column) == 0)
 
     def gives_way(self, new, old):
-        """ "new", "old" or None."""
+        """Return which column gives way: "new", "old" or None."""
         measure = self.measure_of(new, old)
-        mine, its = self.relevance(new, measure), self.relevance(old, measure)
+        new_relevance, old_relevance = self.relevance(new, measure), self.relevance(old, measure)
         pair = self.depends(self.columns[new], self.columns[old], measure)
         if self.variant == "lofs" and not self.counts(pair, self.target, measure):
             return None
-        limit = max(mine, its) if self.bound == "max" else min(mine, its)
+        limit = (
+            max(new_relevance, old_relevance)
+            if self.bound == "max"
+            else min(new_relevance, old_relevance)
+        )
         if not (pair > limit + EQUAL if self.variant == "lofs" else pair >= limit - EQUAL):
             return None
-        ties = self.variant == "lofs" and self.measure != "su"
-        if its > mine + EQUAL or (ties and its >= mine - EQUAL):
+        ties_go_to_old = self.variant == "lofs" and self.measure != "su"
+        if old_relevance > new_relevance + EQUAL or (
+            ties_go_to_old and old_relevance >= new_relevance - EQUAL
+        ):
             return "new"
-        return "old" if mine > its + EQUAL else None
+        return "old" if new_relevance > old_relevance + EQUAL else None
 
     def copies(self, number, kept):
-        """Whether a column is equal to a kept one in every row."""
-        mine = self.columns[number]
+        """Return True if a column is equal to a kept one in every row."""
+        values = self.columns[number]
         return any(
             all(
                 x == y or (x != x and y != y)
-                for x, y in zip(mine, self.columns[other], strict=True)
+                for x, y in zip(values, self.columns[other], strict=True)
             )
             for other in kept
         )
 
     def least(self, kept):
-        """The kept one of least relevance; of equals the last."""
-        least = min(self.relevance(number) for number in kept)
-        return [number for number in kept if self.relevance(number) <= least + EQUAL][-1]
+        """Return the kept column of least relevance; of equal ones the last."""
+        least_relevance = min(self.relevance(number) for number in kept)
+        return [number for number in kept if self.relevance(number) <= least_relevance + EQUAL][-1]
 
 
 def compare_with_kept(judge, kept, number):
-    """Compare a relevant column with the kept ones, in place, and keep it if it is not redundant."""
+    """Compare a relevant column with the kept ones in place; keep it if it is not redundant."""
     for other in list(kept):
         loser = judge.gives_way(number, other)
         if loser == "new":
@@ -158,10 +166,10 @@ def select_and_count(
     balanced=False,
     duplicates="drop",
 ):
-    """The kept columns and their relevance, in order of arrival (SAOLA, algorithm 1), and what became of all columns.
+    """Return the kept columns with relevance, in order of arrival (algorithm 1), and counts.
 
-    Redundant is what is dropped on arrival, as a copy of a kept column, for a kept column or
-    because the selection is full; replaced what is dropped later.
+    A column is redundant if it is dropped on arrival: as a copy of a kept column, because of a kept
+    column, or because the selection is full. It is replaced if it is dropped later.
     """
     judge = Judge(columns, target, measure, alpha, delta, bound, variant, balanced)
     kept = []
@@ -183,7 +191,7 @@ def select_and_count(
 
 
 def select(columns, target, measure, **rule):
-    """The kept columns and their relevance, in order of arrival (SAOLA, algorithm 1)."""
+    """Return the kept columns with relevance, in order of arrival (SAOLA, algorithm 1)."""
     return select_and_count(columns, target, measure, **rule)[0]
 
 
@@ -199,7 +207,7 @@ def select_groups(
     budget=None,
     duplicates="drop",
 ):
-    """The kept columns by group, groups in order of arrival (group-SAOLA, algorithm 2)."""
+    """Return the kept columns by group, groups in order of arrival (group-SAOLA, algorithm 2)."""
     judge = Judge(columns, target, measure, alpha, delta, bound, variant, balanced=False)
     selected = {}
     for group in dict.fromkeys(groups):

@@ -1,35 +1,41 @@
-"""SOFS, second-order selection: algorithms 4 and 6 of Wu, Hoi, Mei, Yu 2017, many classes as in their 3.6.
+"""SOFS, second-order selection.
+
+Wu, Hoi, Mei, Yu 2017, algorithms 4 and 6; many classes as in their section 3.6.
 
 Gaps closed:
-- No feature is kept at first. After all features of a row have stepped its outsiders try to enter, lowest id first:
-  while there is room each enters; then one must be strictly above the member of smallest key, and
-  of equal smallest members the highest id leaves. A feature that enters takes the step of the row
-  as its weight.
-- A row is a mistake when the true class does not score strictly above every other (two classes: y * score <= 0). Of
-  equal best rivals the class of lowest code counts. ``update="uniform"`` with a positive loss but
-  no class at or above the true one takes the best rival.
+- No feature is kept at first. After all features of a row have stepped, its outsiders try to enter,
+  lowest id first. While there is room each enters; then an outsider must be strictly above the
+  member of smallest key, and of equal smallest members the highest id leaves. A feature that enters
+  takes the step of the row as its weight.
+- A row is a mistake if the true class does not score strictly above every other (two classes:
+  y * score <= 0). Of equal best rivals the class of lowest code counts. If the loss is positive but
+  no class scores at or above the true one, ``update="uniform"`` takes the best rival.
 - The key is the precision, for many classes minus the sum over classes of the variances.
-- A row of weight v has gamma / v in place of gamma; one of weight 0 was never there.
+- A row of weight v has gamma / v in place of gamma; a row of weight 0 is ignored.
 
 Beyond the paper:
-- The intercept is a feature, always kept and outside the budget. Its value is 0.3 times the mean length of the rows so
-  far, the one at hand included (for ``"snr"`` see below); at prediction that of the last row.
-- ``gamma="auto"`` is q, the mean squared length of the rows so far that are not empty (times 0.3 for ``"snr"``). While
-  there was no such row nothing is learned.
-- ``forget`` = H: before each row every precision moves towards 1, its distance times 2 ** (-1 / H). Keys made at
-  different rows are compared as if none had been forgotten: divided by what the decay has made of 1
-  (s below; streams of up to 1000 H rows). For minus the sum of variances that cannot be done: such
-  a key stays as it was when its feature last took part, but that of the member about to be
-  challenged is renewed first, until the smallest is a new one.
+- The intercept is a feature, always kept and outside the budget. Its value is 0.3 times the mean
+  length of the rows so far, including the current one (for ``"snr"`` see below); at prediction it
+  is that of the last row.
+- ``gamma="auto"`` is q, the mean squared length of the rows so far that are not empty (times 0.3
+  for ``"snr"``). Before the first such row nothing is learned.
+- ``forget`` = H: before each row the distance of every precision from 1 is multiplied by
+  2 ** (-1 / H). Keys from different rows are compared as if nothing had been forgotten: divided by
+  the decay of 1 (s below; streams of up to 1000 H rows). For minus the sum of variances that is
+  impossible: such a key stays as it was at the last update of its feature, but the key of the
+  member to be challenged is renewed first, until the smallest key is a new one.
 
 ``criterion="snr"``:
-- Outsiders keep shadow weights, which are no part of a score and learn against the score they would have had with that
-  one feature more. The key is the Euclidean norm over classes of weight * sqrt(precision), as of
-  the last update the feature took part in. A feature that enters or leaves keeps its weight.
-- A row whose squared length is above 10 q of the rows before it is scored, counted and learned as one of exactly that.
-- The intercept's value is 0.3 sqrt(q_K), where q_K is q with only the features of each row that were kept as it came;
-  q if that is 0. Until the first row that is not empty nothing is learned, with any gamma.
-- Two classes: the sum of the denominator goes over kept features and the intercept; an outsider adds its own term.
+- Outsiders keep shadow weights, which are not part of a score and learn against the score with this
+  one feature added. The key is the Euclidean norm over classes of weight * sqrt(precision), as of
+  the last update of the feature. A feature that enters or leaves keeps its weight.
+- A row whose squared length is above 10 q of the rows before it is scored, counted and learned as
+  one of exactly that length.
+- The value of the intercept is 0.3 sqrt(q_K), where q_K is q with only the features of each row
+  that were kept when it came; q if that is 0. Before the first row that is not empty nothing is
+  learned, with any gamma.
+- Two classes: the sum of the denominator is over kept features and the intercept; an outsider adds
+  its own term.
 - ``forget``: the sums of q and q_K decay too, before each row.
 """
 
@@ -44,18 +50,17 @@ Values = dict[int, float]
 
 
 class Sizes:
-    """How long the rows so far are: what gamma and the intercept's value go by."""
+    """The lengths of the rows so far, from which gamma and the value of the intercept follow."""
 
     def __init__(self, criterion: str, forget: float | None) -> None:
         self.criterion = criterion
         self.decay = 2 ** (-1 / forget) if forget is not None and criterion == "snr" else 1.0
-        self.squares = self.squares_kept = self.filled = (
-            0.0  # A, A_K and N: over the rows that are not empty
-        )
+        # A, A_K and N: over the rows that are not empty
+        self.squares = self.squares_kept = self.filled = 0.0
         self.lengths = self.rows = 0.0  # over all rows
 
     def added(self, x: Values, kept: set[int]) -> Values:
-        """Count the row in; returns the row as it is scored and learned."""
+        """Count a row; return it as it is scored and learned."""
         self.squares *= self.decay
         self.squares_kept *= self.decay
         self.filled *= self.decay
@@ -82,7 +87,7 @@ class Sizes:
         return 0.3 * sqrt(q_kept)
 
     def gamma(self, given: float | str) -> float:
-        """0 while nothing can be learned."""
+        """Return gamma, or 0 while nothing can be learned."""
         if self.q == 0 and (self.criterion == "snr" or given == "auto"):
             return 0.0
         if given != "auto":
@@ -103,28 +108,28 @@ def learn(
     forget: float | None = None,
     seen: list[set[int] | None] | None = None,
 ) -> dict[str, Any]:
-    """``seen``, for every row: the features that are learned from, without what was known of others; None is all."""
+    """Learn rows in order.
+
+    ``seen`` has, for every row, the features that are learned; the state of all others is dropped.
+    None means all features.
+    """
     classes = range(1 if n_classes == 2 else n_classes)
     kept: set[int] = set()
-    mu: dict[
-        int, list[float]
-    ] = {}  # the weights of kept features and, for snr, the shadow weights of all others seen
+    # the weights of kept features and, for snr, the shadow weights of all others seen
+    mu: dict[int, list[float]] = {}
     evidence: dict[int, list[float]] = {}  # precision - 1, of all features seen
     bias = [0.0 for _ in classes]
     bias_evidence = [0.0 for _ in classes]
     keys: dict[int, float] = {}
-    past: dict[
-        int, list[Any]
-    ] = {}  # the updates a feature took part in, as (row, absolute value, snr: was it kept)
-    class_past: list[list[Any]] = [
-        [] for _ in classes
-    ]  # the updates of a weight vector, as (row, direction)
+    # the updates a feature took part in, as (row, absolute value, snr: was it kept)
+    past: dict[int, list[Any]] = {}
+    # the updates of a weight vector, as (row, direction)
+    class_past: list[list[Any]] = [[] for _ in classes]
     sizes = Sizes(criterion, forget)
-    exact = (
-        gamma != "auto" and forget is None and criterion == "confidence"
-    )  # whether no key was ever rounded
-    s = 1.0  # what forgetting has made of 1
-    z = 0.0  # the intercept's value
+    # no key was ever rounded
+    is_exact = gamma != "auto" and forget is None and criterion == "confidence"
+    s = 1.0  # 1 after forgetting
+    z = 0.0  # the value of the intercept
     mistakes = updates = 0
     closest_call = float("inf")
 
@@ -142,11 +147,17 @@ def learn(
         return -total
 
     def tie_is_real(j: int, k: int) -> bool:
-        """Whether equal keys are equal in any arithmetic: of features with the same past, or made without rounding."""
-        return past[j] == past[k] or (exact and (evidence[j] == evidence[k] or on_grid(keys[j])))
+        """Return True if equal keys are equal in any arithmetic.
+
+        Their features have the same past, or they were computed without rounding.
+        """
+        return past[j] == past[k] or (is_exact and (evidence[j] == evidence[k] or on_grid(keys[j])))
 
     def scores_are_alike(x: Values, c: int, d: int) -> bool:
-        """Whether equal scores of a row are equal in any arithmetic: nothing was added up, or the same."""
+        """Return True if equal scores of a row are equal in any arithmetic.
+
+        Their terms are all 0, or the same.
+        """
         terms = [mu[j][i] for j in x if j in kept for i in (c, d)]
         empty = not any(terms) and (z == 0 or not (class_past[c] or class_past[d]))
         return empty or (c != d and class_past[c] == class_past[d])
@@ -175,16 +186,16 @@ def learn(
         score = scores({j: mu[j] for j in kept}, bias, x, z)
         ahead = lead(score, code, n_classes)
         mistakes += ahead <= 0
-        alike = [[scores_are_alike(x, c, d) for d in classes] for c in classes]
+        is_tie = [[scores_are_alike(x, c, d) for d in classes] for c in classes]
         if n_classes == 2:
-            closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=alike[0][0])
+            closest_call = nearer(closest_call, ahead, 0.0, tie_is_real=is_tie[0][0])
         else:
-            level = [c for c in classes if c != code and score[c] == score[code]]
+            tied_rivals = [c for c in classes if c != code and score[c] == score[code]]
             closest_call = nearer(
-                closest_call, ahead, 0.0, tie_is_real=all(alike[code][c] for c in level)
+                closest_call, ahead, 0.0, tie_is_real=all(is_tie[code][c] for c in tied_rivals)
             )
 
-        a, call = directions(score, code, n_classes, update, alike)
+        a, call = directions(score, code, n_classes, update, is_tie)
         closest_call = min(closest_call, call)
         margin = 0.0
         for c in classes:
@@ -207,20 +218,20 @@ def learn(
             denominator += a[c] ** 2 * variance(bias_evidence[c]) * z**2
 
         for j in x:
-            own = loss
-            own_denominator = denominator
+            loss_j = loss
+            denominator_j = denominator
             if criterion == "snr" and j not in kept:
-                own_margin = margin
+                margin_j = margin
                 for c in classes:
-                    own_margin += a[c] * mu[j][c] * x[j]
-                own = max(0.0, 1 - own_margin)
+                    margin_j += a[c] * mu[j][c] * x[j]
+                loss_j = max(0.0, 1 - margin_j)
                 if kept_only:
-                    own_denominator += variance(evidence[j][0]) * x[j] ** 2
+                    denominator_j += variance(evidence[j][0]) * x[j] ** 2
             for c in classes:
                 growth = a[c] ** 2 * x[j] ** 2 / gamma_t
-                mu[j][c] += own * a[c] * variance(evidence[j][c]) * x[j] / own_denominator
+                mu[j][c] += loss_j * a[c] * variance(evidence[j][c]) * x[j] / denominator_j
                 evidence[j][c] += growth
-                exact = exact and on_grid(x[j], gamma_t, 1 / gamma_t, growth)
+                is_exact = is_exact and on_grid(x[j], gamma_t, 1 / gamma_t, growth)
             past.setdefault(j, []).append((t, abs(x[j]), criterion == "snr" and j in kept))
             keys[j] = key_of(j)
         for c in classes:
@@ -233,28 +244,29 @@ def learn(
             if len(kept) < n_features_to_select:
                 kept.add(j)
                 continue
-            order = sorted(kept, key=lambda k: (keys[k], -k))
+            by_key = sorted(kept, key=lambda k: (keys[k], -k))
             if criterion == "confidence" and n_classes > 2 and forget is not None:
-                while keys[order[0]] != key_of(order[0]):
-                    for other in order[1:2]:
-                        real = tie_is_real(other, order[0])
-                        closest_call = nearer(closest_call, keys[other], keys[order[0]], real)
-                    keys[order[0]] = key_of(order[0])
-                    order = sorted(kept, key=lambda k: (keys[k], -k))
-                for other in order[
-                    1:2
-                ]:  # which of the two smallest is brought up to date decides, even if none leaves
+                while keys[by_key[0]] != key_of(by_key[0]):
+                    for other in by_key[1:2]:
+                        is_real_tie = tie_is_real(other, by_key[0])
+                        closest_call = nearer(
+                            closest_call, keys[other], keys[by_key[0]], is_real_tie
+                        )
+                    keys[by_key[0]] = key_of(by_key[0])
+                    by_key = sorted(kept, key=lambda k: (keys[k], -k))
+                # the choice which of the two smallest is updated counts, even if none leaves
+                for other in by_key[1:2]:
                     closest_call = nearer(
-                        closest_call, keys[other], keys[order[0]], tie_is_real(other, order[0])
+                        closest_call, keys[other], keys[by_key[0]], tie_is_real(other, by_key[0])
                     )
-            least = order[0]
-            closest_call = nearer(closest_call, keys[j], keys[least], tie_is_real(j, least))
-            if keys[j] > keys[least]:
-                for other in order[1:2]:
+            smallest = by_key[0]
+            closest_call = nearer(closest_call, keys[j], keys[smallest], tie_is_real(j, smallest))
+            if keys[j] > keys[smallest]:
+                for other in by_key[1:2]:
                     closest_call = nearer(
-                        closest_call, keys[other], keys[least], tie_is_real(other, least)
+                        closest_call, keys[other], keys[smallest], tie_is_real(other, smallest)
                     )
-                kept.remove(least)
+                kept.remove(smallest)
                 kept.add(j)
         if criterion == "confidence":
             mu = {j: mu[j] for j in mu if j in kept}
@@ -277,7 +289,7 @@ def learn(
 
 
 def predict(learned: dict[str, Any], x: Values) -> list[float]:
-    """The scores of a row after learning, one per weight vector."""
+    """Return the scores of a row after learning, one per weight vector."""
     return scores(learned["weights"], learned["bias"], x, learned["intercept"])
 
 
@@ -294,11 +306,11 @@ def directions(
     code: int,
     n_classes: int,
     update: str,
-    alike: list[list[bool]] | None = None,
+    is_tie: list[list[bool]] | None = None,
 ) -> tuple[list[float], float]:
-    """By how much each class steps (the alphas of equations 10 and 11), and the closest call among the scores.
+    """Return the steps of the classes (the alphas of equations 10 and 11), and the closest call.
 
-    ``alike`` says of which classes equal scores are a tie in any arithmetic; without it of all.
+    ``is_tie`` says for which classes equal scores are a tie in any arithmetic; None means all.
     """
     if n_classes == 2:
         return [1.0 if code == 1 else -1.0], float("inf")
@@ -307,18 +319,18 @@ def directions(
     rival = min(others, key=lambda c: (-score[c], c))
     for c in others:
         if c != rival:
-            real = alike is None or alike[c][rival]
-            closest_call = nearer(closest_call, score[c], score[rival], tie_is_real=real)
+            is_real_tie = is_tie is None or is_tie[c][rival]
+            closest_call = nearer(closest_call, score[c], score[rival], tie_is_real=is_real_tie)
     a = [0.0] * n_classes
     a[code] = 1.0
     a[rival] = -1.0
     if update == "uniform":
         for c in others:
-            real = alike is None or alike[c][code]
-            closest_call = nearer(closest_call, score[c], score[code], tie_is_real=real)
-        level = [c for c in others if score[c] >= score[code]]
-        if level:
+            is_real_tie = is_tie is None or is_tie[c][code]
+            closest_call = nearer(closest_call, score[c], score[code], tie_is_real=is_real_tie)
+        rivals_at_or_above = [c for c in others if score[c] >= score[code]]
+        if rivals_at_or_above:
             a[rival] = 0.0
-            for c in level:
-                a[c] = -1 / len(level)
+            for c in rivals_at_or_above:
+                a[c] = -1 / len(rivals_at_or_above)
     return a, closest_call

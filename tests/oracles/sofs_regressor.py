@@ -1,30 +1,33 @@
-"""SOFS for numeric targets: the second-order selection of Wu, Hoi, Mei, Yu 2017 by signal to noise, with a residual.
+"""SOFS for numeric targets: second-order selection by signal to noise, with a residual.
 
-No paper has it. It is ``criterion="snr"`` of SOFS for two classes where the distance to the margin,
-(1 - m) y, is replaced by the residual e, and every row is learned:
+This is in no paper. It is ``criterion="snr"`` of SOFS (Wu, Hoi, Mei, Yu 2017) for two classes, with
+the residual e in place of the distance to the margin, (1 - m) y, and every row is learned:
 - e = y - c0 - b c - the sum over kept features of mu_j x_j;
 - D = gamma + S_b c^2 + the sum over kept features of S_j x_j^2;
-- kept features and the intercept step by e S x / D, outsiders by (e - mu_j x_j) S_j x_j / (D + S_j x_j^2);
+- kept features and the intercept step by e S x / D, outsiders by
+  (e - mu_j x_j) S_j x_j / (D + S_j x_j^2);
 - all precisions 1/S_j grow by x_j^2 / gamma, that of the intercept by c^2 / gamma;
-- the key is |mu_j| / sqrt(S_j), as of the last row the feature took part in.
+- the key is |mu_j| / sqrt(S_j), as of the last row of the feature.
 
 Gaps closed:
-- ``gamma="auto"`` is 0.3 q, q the mean squared length of the rows so far that are not empty; the intercept's value c is
-  0.3 sqrt(q_K), q_K being q with only the features of each row that were kept as it came, q if that
-  is 0. Until the first row that is not empty nothing is learned and c0 is predicted, with any
-  gamma.
-- A row whose squared length is above 10 q of the rows before it is scored, counted and learned as one of exactly that.
-- c0 is the median of the first targets: of 1, 2, 4, ..., 32 of them. Each time learning starts again from the first
-  row, so what counts in the end is the last median, and it holds for all rows. The same with Q
-  below.
-- Entering, leaving, equal keys, weights of rows and ``forget`` are those of SOFS; ``forget`` leaves Q and c0 alone.
+- ``gamma="auto"`` is 0.3 q, where q is the mean squared length of the rows so far that are not
+  empty. The value c of the intercept is 0.3 sqrt(q_K), where q_K is q with only the features of
+  each row that were kept when it came; q if that is 0. Before the first row that is not empty
+  nothing is learned and c0 is predicted, with any gamma.
+- A row whose squared length is above 10 q of the rows before it is scored, counted and learned as
+  one of exactly that length.
+- c0 is the median of the first 1, 2, 4, ..., 32 targets. Each time learning starts again from the
+  first row, so the last median counts, and it holds for all rows. The same applies to Q below.
+- Entering, leaving, equal keys, weights of rows and ``forget`` are those of SOFS; ``forget`` does
+  not change Q and c0.
 
-``loss="huber"``: Q is a running 0.9 quantile of |e|. It starts as that of |y - c0| over the rows c0
-is made from.
-- e and an outsider's own residual are clipped at 3 Q; all precisions grow by min(1, 3 Q / |e|) times as much.
-- Then Q is multiplied by exp(0.9 h) if |e| > Q, by exp(-0.1 h) otherwise; h = max(0.02, 1 / sqrt(t)) for the t-th row
-  that is learned.
-- A Q of 0 clips nothing, and the first |e| above 0 takes its place.
+``loss="huber"``: Q is a running 0.9 quantile of |e|. It starts as that of |y - c0| over the rows
+that c0 is computed from.
+- e and the residual of an outsider are clipped at 3 Q; the growth of all precisions is multiplied
+  by min(1, 3 Q / |e|).
+- Then Q is multiplied by exp(0.9 h) if |e| > Q, otherwise by exp(-0.1 h), with
+  h = max(0.02, 1 / sqrt(t)) for the t-th row that is learned.
+- A Q of 0 clips nothing, and the first |e| above 0 replaces it.
 """
 
 from __future__ import annotations
@@ -42,7 +45,7 @@ LAST_BOUNDARY = 32  # rows
 
 
 class Quantile:
-    """Q of the Huber loss; without ``huber`` it clips nothing."""
+    """The clipping value Q of the Huber loss; without ``huber`` nothing is clipped."""
 
     def __init__(self, huber: bool, start: float) -> None:
         self.huber, self.value, self.rows = huber, start, 0
@@ -83,12 +86,11 @@ def learn(
     evidence: Values = {}  # precision - 1
     keys: Values = {}
     bias = bias_evidence = 0.0
-    past: dict[
-        int, list[Any]
-    ] = {}  # the rows a feature took part in, as (row, absolute value, was it kept)
+    # the rows a feature took part in, as (row, absolute value, was it kept)
+    past: dict[int, list[Any]] = {}
     sizes = Sizes("snr", forget)
-    s = 1.0  # what forgetting has made of 1
-    z = 0.0  # the intercept's value
+    s = 1.0  # 1 after forgetting
+    z = 0.0  # the value of the intercept
     updates = 0
     predictions = []
     squared_error = 0.0
@@ -121,25 +123,25 @@ def learn(
         for j in x:
             if j in kept:
                 denominator += variance(evidence[j]) * x[j] ** 2
-        believed = quantile.clipped(e) / e if e != 0 else 1.0
+        trust = quantile.clipped(e) / e if e != 0 else 1.0
 
         for j in x:
-            own = e
-            own_denominator = denominator
+            e_j = e
+            denominator_j = denominator
             if j not in kept:
-                own -= mu[j] * x[j]
-                own_denominator += variance(evidence[j]) * x[j] ** 2
-            mu[j] += quantile.clipped(own) * variance(evidence[j]) * x[j] / own_denominator
-            evidence[j] += believed * x[j] ** 2 / gamma_t
+                e_j -= mu[j] * x[j]
+                denominator_j += variance(evidence[j]) * x[j] ** 2
+            mu[j] += quantile.clipped(e_j) * variance(evidence[j]) * x[j] / denominator_j
+            evidence[j] += trust * x[j] ** 2 / gamma_t
             past.setdefault(j, []).append((t, abs(x[j]), j in kept))
             keys[j] = abs(mu[j]) * sqrt((1 + evidence[j]) / s)
         bias += quantile.clipped(e) * variance(bias_evidence) * z / denominator
-        bias_evidence += believed * z**2 / gamma_t
+        bias_evidence += trust * z**2 / gamma_t
         if quantile.huber:
             if quantile.value > 0:
-                nothing_learned = updates == 1
+                is_first_update = updates == 1
                 closest_call = nearer(
-                    closest_call, abs(e) / quantile.value, 1.0, tie_is_real=nothing_learned
+                    closest_call, abs(e) / quantile.value, 1.0, tie_is_real=is_first_update
                 )
             quantile.move(e)
 
@@ -147,16 +149,18 @@ def learn(
             if len(kept) < n_features_to_select:
                 kept.add(j)
                 continue
-            order = sorted(kept, key=lambda k: (keys[k], -k))
-            least = order[0]
+            by_key = sorted(kept, key=lambda k: (keys[k], -k))
+            smallest = by_key[0]
             closest_call = nearer(
-                closest_call, keys[j], keys[least], tie_is_real=past[j] == past[least]
+                closest_call, keys[j], keys[smallest], tie_is_real=past[j] == past[smallest]
             )
-            if keys[j] > keys[least]:
-                for other in order[1:]:
-                    real = past[other] == past[least]
-                    closest_call = nearer(closest_call, keys[other], keys[least], tie_is_real=real)
-                kept.remove(least)
+            if keys[j] > keys[smallest]:
+                for other in by_key[1:]:
+                    is_real_tie = past[other] == past[smallest]
+                    closest_call = nearer(
+                        closest_call, keys[other], keys[smallest], tie_is_real=is_real_tie
+                    )
+                kept.remove(smallest)
                 kept.add(j)
 
     return {
@@ -176,7 +180,7 @@ def learn(
 
 
 def predict(learned: dict[str, Any], x: Values) -> float:
-    """What is predicted for a row after learning."""
+    """Return the prediction for a row after learning."""
     total: float = learned["bias"][0] * learned["intercept"]
     for j in sorted(x):
         if j in learned["weights"]:
@@ -185,7 +189,7 @@ def predict(learned: dict[str, Any], x: Values) -> float:
 
 
 def first_targets(targets: list[float]) -> list[float]:
-    """Those that c0 and the first Q are made from when these have been seen: 1, 2, 4, ..., 32."""
+    """Return the first 1, 2, 4, ..., 32 of these targets, for c0 and the first Q."""
     n = 1
     while 2 * n <= min(len(targets), LAST_BOUNDARY):
         n *= 2
@@ -197,7 +201,7 @@ def center(first: list[float]) -> float:
 
 
 def quantile_of(values: list[float], fraction: float) -> float:
-    """Linear between the two nearest values."""
+    """Return a quantile, linear between the two nearest values."""
     if not values:
         return 0.0
     ascending = sorted(values)

@@ -1,4 +1,4 @@
-"""Measures of stability, slow and obvious.
+"""Slow, obvious measures of stability.
 
 Nogueira, Sechidis, Brown 2018: definition 4, and the variance of theorem 7. Yu, Ding, Loscalzo
 2008: the best of all pairings, with symmetrical uncertainties from counted values.
@@ -13,9 +13,9 @@ from math import log2, sqrt
 
 
 def nogueira(selections: Sequence[Collection[int]], n_features: int) -> tuple[float, float]:
-    """The stability and the standard deviation of that estimate."""
+    """Return the stability and the standard deviation of its estimate."""
     m, d = len(selections), n_features
-    z = [[1 if f in one else 0 for f in range(d)] for one in selections]
+    z = [[1 if f in selection else 0 for f in range(d)] for selection in selections]
     p = [sum(line[f] for line in z) / m for f in range(d)]
     k = [sum(line) for line in z]
     mean_k = sum(k) / m
@@ -28,7 +28,7 @@ def nogueira(selections: Sequence[Collection[int]], n_features: int) -> tuple[fl
         second = value / 2 * (2 * mean_k * k[i] / d**2 - k[i] / d - mean_k / d + 1)
         phi.append((common - k[i] * mean_k / d**2 + second) / spread)
     mean_phi = sum(phi) / m
-    return value, sqrt(4 / m**2 * sum((one - mean_phi) ** 2 for one in phi))
+    return value, sqrt(4 / m**2 * sum((selection - mean_phi) ** 2 for selection in phi))
 
 
 def entropy(values: Sequence[object]) -> float:
@@ -37,13 +37,17 @@ def entropy(values: Sequence[object]) -> float:
 
 
 def symmetrical_uncertainty(a: Sequence[object], b: Sequence[object]) -> float:
-    """2 I(a; b) / (H(a) + H(b)); 1 for two constants."""
-    alone = entropy(a) + entropy(b)
-    return 1.0 if alone == 0 else 2 * (alone - entropy(list(zip(a, b, strict=True)))) / alone
+    """Return 2 I(a; b) / (H(a) + H(b)); 1 for two constants."""
+    sum_of_entropies = entropy(a) + entropy(b)
+    return (
+        1.0
+        if sum_of_entropies == 0
+        else 2 * (sum_of_entropies - entropy(list(zip(a, b, strict=True)))) / sum_of_entropies
+    )
 
 
 def best_pairing(weights: Sequence[Sequence[float]]) -> float:
-    """The largest sum of weights over all ways to give every row, or every column, a partner of its own."""
+    """Return the largest sum of weights over all pairings of the rows with different columns."""
     if len(weights) > len(weights[0]):
         weights = list(zip(*weights, strict=True))
     n, m = len(weights), len(weights[0])

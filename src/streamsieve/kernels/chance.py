@@ -1,4 +1,4 @@
-"""Bits that look like chance, the same in every run: SplitMix64 (Steele, Lea, Flood 2014)."""
+"""Pseudo-random bits that are the same in every run: SplitMix64 (Steele, Lea, Flood 2014)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MIX_FIRST, MIX_SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB13311
 
 
 @inlined
-def mixed(state: Any) -> Any:
-    """64 random bits out of a state that goes up by ``GOLDEN`` from number to number."""
+def mix_bits(state: Any) -> Any:
+    """Return 64 random bits from a state that increases by ``GOLDEN`` from number to number."""
     bits = (state ^ (state >> np.uint64(30))) * MIX_FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * MIX_SECOND
     return bits ^ (bits >> np.uint64(31))
@@ -23,9 +23,12 @@ def mixed(state: Any) -> Any:
 
 @kernel
 def draw_by_number(first: int, n: int, seed: int) -> F64:
-    """Return a number from 0 to below 1 for each of ``n`` numbers in a row, which depends on it and the seed alone."""
+    """Return random numbers in [0, 1) for ``n`` consecutive integers from ``first`` on.
+
+    Each depends only on its integer and on the seed.
+    """
     drawn = np.empty(n)
-    start = mixed(np.uint64(seed) * GOLDEN) + np.uint64(first) * GOLDEN
+    start = mix_bits(np.uint64(seed) * GOLDEN) + np.uint64(first) * GOLDEN
     for i in range(n):
-        drawn[i] = (mixed(start + np.uint64(i + 1) * GOLDEN) >> np.uint64(11)) * 2.0**-53
+        drawn[i] = (mix_bits(start + np.uint64(i + 1) * GOLDEN) >> np.uint64(11)) * 2.0**-53
     return drawn

@@ -1,4 +1,4 @@
-"""How every kernel is compiled: cached on disk, without the GIL, and never silently slow."""
+"""Compile kernels: cached on disk, without the GIL, and with a note when it takes time."""
 
 from __future__ import annotations
 
@@ -14,65 +14,62 @@ from numba.core import event
 P = ParamSpec("P")
 R = TypeVar("R")
 
-COMPILED, LOCKED = (
-    "numba:compile",
-    "numba:compiler_lock",
-)  # Numba's events; the second is around the first
-notes = logging.getLogger("streamsieve")
+# Numba's events; the second encloses the first
+COMPILED, LOCKED = "numba:compile", "numba:compiler_lock"
+logger = logging.getLogger("streamsieve")
 
 
 def kernel(function: Callable[P, R]) -> Callable[P, R]:
     """Compile ``function`` in nopython mode on first use and keep the machine code on disk.
 
-    Where Numba finds no folder it may write its cache to (a read-only installation without a
-    home), the kernel is compiled anew in every process instead of failing.
+    Where Numba cannot write its cache to any folder (a read-only installation without a home),
+    every process compiles the kernel again instead of failing.
     """
-    return _compiled(function)
+    return _compile(function)
 
 
 def inlined(function: Callable[P, R]) -> Callable[P, R]:
-    """A part of a kernel's innermost loop: compiled as ``kernel`` does, into every kernel that calls it."""
-    return _compiled(function, forceinline=True)
+    """Compile a part of an innermost loop, inlined into every kernel that calls it."""
+    return _compile(function, forceinline=True)
 
 
 def summing(function: Callable[P, R]) -> Callable[P, R]:
-    """A kernel whose sums may be taken in another order than written, so that several are taken at once."""
-    return _compiled(function, fastmath={"reassoc", "contract"})
+    """Compile a kernel whose sums may be reordered, so that they can be vectorised."""
+    return _compile(function, fastmath={"reassoc", "contract"})
 
 
 def inlined_summing(function: Callable[P, R]) -> Callable[P, R]:
-    """A part of the innermost loop of a ``summing`` kernel."""
-    return _compiled(function, forceinline=True, fastmath={"reassoc", "contract"})
+    """Compile a part of the innermost loop of a ``summing`` kernel, inlined."""
+    return _compile(function, forceinline=True, fastmath={"reassoc", "contract"})
 
 
-def _compiled(function: Callable[P, R], **options: Any) -> Callable[P, R]:
+def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     try:
-        compiled = numba.njit(function, cache=True, nogil=True, error_model="numpy", **options)
+        dispatcher = numba.njit(function, cache=True, nogil=True, error_model="numpy", **options)
     except RuntimeError:
-        compiled = numba.njit(function, nogil=True, error_model="numpy", **options)
-    return cast(Callable[P, R], compiled)
+        dispatcher = numba.njit(function, nogil=True, error_model="numpy", **options)
+    return cast(Callable[P, R], dispatcher)
 
 
 class _Compiling(event.Listener):
-    """Says, once per process, that a first use is compiling, and measures for how long any thread compiles.
+    """A listener that announces the first compilation of a process and measures compile time.
 
-    Measured is the time during which at least one thread compiles or keeps what it compiled. So
-    threads that compile at once, or wait for one that does, are not counted twice, and what is left
-    of a run's time is work of its own.
+    It measures the time during which at least one thread compiles or saves a compiled kernel.
+    Threads that compile at the same time, or wait for each other, are not counted twice. The rest
+    of the time of a run is its own work.
     """
 
     def __init__(self) -> None:
-        self.said = False
-        self.changing = threading.Lock()
-        self.depth: dict[
-            int, int
-        ] = {}  # of calls of the compiler, by thread: one kernel compiles others
-        self.began: dict[
-            int, tuple[float, str]
-        ] = {}  # by thread that compiles: since when, and what
-        self.first = 0.0  # since when any thread does
-        self.seconds = 0.0  # when none did
-        self.interrupt: BaseException | None = None  # of the main thread, for when a kernel is done
+        self.announced = False
+        self.lock = threading.Lock()
+        # by thread: nested calls of the compiler, since one kernel compiles others
+        self.depth: dict[int, int] = {}
+        # by compiling thread: start time and name of the kernel
+        self.started: dict[int, tuple[float, str]] = {}
+        self.busy_since = 0.0  # start of the current period in which any thread compiles
+        self.finished_seconds = 0.0  # total of the earlier periods
+        # raised in the main thread once its kernel is compiled
+        self.pending_interrupt: BaseException | None = None
 
     def on_start(self, event: Any) -> None:
         now, thread = time.perf_counter(), threading.get_ident()
@@ -80,39 +77,41 @@ class _Compiling(event.Listener):
             self.depth[thread] = self.depth.get(thread, 0) + 1
             return
         function = event.data["dispatcher"].py_func
-        with self.changing:
-            if not self.began:
-                self.first = now
-            self.began.setdefault(thread, (now, function.__qualname__))
-        if not self.said and function.__module__.startswith("streamsieve."):
-            self.said = True
-            notes.warning("compiling streamsieve's kernels for first use (once)")
+        with self.lock:
+            if not self.started:
+                self.busy_since = now
+            self.started.setdefault(thread, (now, function.__qualname__))
+        if not self.announced and function.__module__.startswith("streamsieve."):
+            self.announced = True
+            logger.warning("compiling streamsieve's kernels for first use (once)")
 
     def on_end(self, event: Any) -> None:
         now, thread = time.perf_counter(), threading.get_ident()
-        if event.kind != LOCKED:  # the result is still to be kept
+        if event.kind != LOCKED:  # the result is not yet saved
             return
         depth = self.depth.pop(thread, 1) - 1
         if depth:
             self.depth[thread] = depth
         else:
-            self._finished(thread, now)
-        interrupt = self.interrupt
-        if interrupt is not None and thread == threading.main_thread().ident:
-            self.interrupt = None
-            raise interrupt
+            self._end_compilation(thread, now)
+        error = self.pending_interrupt
+        if error is not None and thread == threading.main_thread().ident:
+            self.pending_interrupt = None
+            raise error
 
-    def _finished(self, thread: int, now: float) -> None:
-        with self.changing:
-            began, name = self.began.pop(thread, (now, ""))
-            if name and not self.began:
-                self.seconds += now - self.first
+    def _end_compilation(self, thread: int, now: float) -> None:
+        with self.lock:
+            started, name = self.started.pop(thread, (now, ""))
+            if name and not self.started:
+                self.finished_seconds += now - self.busy_since
         if name:
-            notes.info("compiled %s in %.2f s", name, now - began)
+            logger.info("compiled %s in %.2f s", name, now - started)
 
     def so_far(self) -> float:
-        with self.changing:
-            return self.seconds + (time.perf_counter() - self.first if self.began else 0.0)
+        with self.lock:
+            return self.finished_seconds + (
+                time.perf_counter() - self.busy_since if self.started else 0.0
+            )
 
 
 _COMPILING = _Compiling()
@@ -121,17 +120,17 @@ event.register(LOCKED, _COMPILING)
 
 
 def compile_seconds() -> float:
-    """For how long this process has compiled kernels so far, on any thread."""
+    """Return for how many seconds this process has compiled kernels so far, on any thread."""
     return _COMPILING.so_far()
 
 
 def interrupt(error: BaseException) -> None:
-    """Raise ``error``, for a signal; if this thread is in the compiler, as soon as a kernel is done.
+    """Raise ``error``, for a signal; inside the compiler, only once the kernel is compiled.
 
-    LLVM calls back into Python while it compiles, and what is raised there is lost: an interrupt,
-    or half a kernel.
+    LLVM calls back into Python while it compiles. An exception raised there is lost, or leaves half
+    a kernel.
     """
     if threading.get_ident() in _COMPILING.depth:
-        _COMPILING.interrupt = error
+        _COMPILING.pending_interrupt = error
     else:
         raise error

@@ -1,7 +1,7 @@
-"""Losses of linear models: what a score costs, and how that changes with the score.
+"""Losses of linear models and their derivatives by the score.
 
-Squared and squared hinge as Yang, Fujimaki, Kusumura, Liu 2016 (section 3, equations 2 and 3) have
-them, a half of the square, and logistic. Targets are numbers, or -1 and 1.
+Squared and squared hinge loss as in Yang, Fujimaki, Kusumura, Liu 2016 (section 3, equations 2 and
+3), with the factor 1/2, and logistic loss. Targets are numbers, or -1 and 1.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ CURVATURE = (1.0, 1.0, 0.25)  # the largest second derivative of each
 
 @inlined
 def slope(loss: int, score: float, y: float) -> float:
-    """The first derivative by the score."""
+    """Return the first derivative of the loss by the score."""
     if loss == SQUARED:
         return score - y
     if loss == SQUARED_HINGE:
@@ -27,7 +27,7 @@ def slope(loss: int, score: float, y: float) -> float:
 
 @kernel
 def slopes(loss: int, scores: F64, y: F64, first: F64, second: F64) -> float:
-    """The derivatives of every row's loss by its score, first and second; and the mean loss."""
+    """Fill in every row's first and second derivative by its score; return the mean loss."""
     total = 0.0
     for row in range(y.size):
         first[row] = slope(loss, scores[row], y[row])
@@ -38,8 +38,8 @@ def slopes(loss: int, scores: F64, y: F64, first: F64, second: F64) -> float:
             second[row] = 1.0 if first[row] != 0.0 else 0.0
             total += 0.5 * first[row] * first[row]
         else:
-            chance = abs(first[row])  # of the other class
-            second[row] = chance * (1.0 - chance)
+            probability = abs(first[row])  # of the other class
+            second[row] = probability * (1.0 - probability)
             margin = y[row] * scores[row]
             total += (
                 np.log1p(np.exp(-margin)) if margin > 0.0 else np.log1p(np.exp(margin)) - margin

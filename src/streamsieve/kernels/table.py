@@ -1,8 +1,8 @@
 """An id -> position table for feature ids too large or too sparse for an array of their own.
 
-Positions are given out in the order of first sight: 0, 1, 2, ... ``ids[position]`` is the id back
-again, ``table`` an open-addressing hash table (size a power of two, linear probing) of positions +
-1, 0 where free.
+Ids get the positions 0, 1, 2, ... in the order in which they first appear. ``ids[position]`` is the
+id at a position. ``table`` is an open-addressing hash table (its size a power of two, linear
+probing) of positions + 1, 0 where free.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ MIX_HIGH = 0x7FEB352D
 
 @kernel
 def all_below(indices: Ints, limit: int) -> bool:
-    """Whether every id is from 0 to below ``limit``."""
+    """Return True if every id is at least 0 and below ``limit``."""
     lowest, highest = 0, -1
     for i in range(indices.size):
         lowest = min(lowest, indices[i])
@@ -26,17 +26,20 @@ def all_below(indices: Ints, limit: int) -> bool:
 
 
 @kernel
-def home(feature: int, mask: int) -> int:
-    """Where the search for an id starts. Products of 31 and 32 bits stay inside an int64."""
-    mixed = ((feature & LOW_BITS) * MIX_LOW) ^ ((feature >> 31) * MIX_HIGH)
-    return (mixed ^ (mixed >> 32)) & mask
+def home_of(feature: int, mask: int) -> int:
+    """Return the entry where the search for an id starts.
+
+    Products of 31 and 32 bits fit an int64.
+    """
+    bits = ((feature & LOW_BITS) * MIX_LOW) ^ ((feature >> 31) * MIX_HIGH)
+    return (bits ^ (bits >> 32)) & mask
 
 
 @kernel
 def probe(table: I32, ids: I64, feature: int) -> int:
-    """The entry of ``table`` that holds ``feature``, or the free one where it belongs."""
+    """Return the entry of ``table`` that holds ``feature``, or the free one where it belongs."""
     mask = table.size - 1
-    entry = home(feature, mask)
+    entry = home_of(feature, mask)
     while table[entry] and ids[table[entry] - 1] != feature:
         entry = (entry + 1) & mask
     return entry
@@ -44,7 +47,7 @@ def probe(table: I32, ids: I64, feature: int) -> int:
 
 @kernel
 def find_positions(table: I32, ids: I64, indices: Ints, positions: I32) -> None:
-    """The position of every id, -1 for one that has none."""
+    """Fill in the position of every id, -1 for an id without one."""
     for i in range(indices.size):
         positions[i] = table[probe(table, ids, int(indices[i]))] - 1
 
@@ -53,9 +56,11 @@ def find_positions(table: I32, ids: I64, indices: Ints, positions: I32) -> None:
 def add_positions(
     table: I32, ids: I64, used: int, limit: int, indices: Ints, positions: I32, start: int
 ) -> tuple[int, int]:
-    """Find positions from ``start`` on and give new ones to new ids, until ``limit`` positions are in use.
+    """Fill in the positions of ids from ``start`` on, with new positions for new ids.
 
-    Back: the number in use, and how far it came in ``indices``.
+    Stops when ``limit`` positions are in use and another is needed.
+
+    Back     the number of positions in use, and the index in ``indices`` where it stopped.
     """
     for i in range(start, indices.size):
         feature = int(indices[i])
@@ -79,13 +84,13 @@ def fill_table(table: I32, ids: I64, used: int) -> None:
 
 @kernel
 def remove(table: I32, ids: I64, feature: int) -> None:
-    """Take an id out of the table; entries after it that a search would no longer find move up."""
+    """Remove an id from the table; move up entries after it that a search would no longer reach."""
     mask = table.size - 1
     free = probe(table, ids, feature)
     table[free] = 0
     entry = (free + 1) & mask
     while table[entry]:
-        start = home(ids[table[entry] - 1], mask)
+        start = home_of(ids[table[entry] - 1], mask)
         if (entry - start) & mask >= (entry - free) & mask:  # its search passes the free entry
             table[free], table[entry] = table[entry], 0
             free = entry

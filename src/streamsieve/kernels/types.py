@@ -1,4 +1,4 @@
-"""Types of the arrays that kernels take, and indices without a sign."""
+"""Types of the arrays that kernels take, and unsigned indices."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ Bool: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = F32 | F64
 Ints: TypeAlias = I32 | I64
 
-# makes an index that cannot count from the end, and so costs no test for it
+# converts to an unsigned index, which cannot count from the end and needs no test for it
 unsigned = cast(Callable[[int], int], np.uintp)

@@ -1,4 +1,4 @@
-"""Entries of rows: checked at the speed of memory, brought in order of id, made of names and of tables."""
+"""Check the entries of rows, sort them by id, and make them from names and from tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..jit import kernel
 from ..types import F32, F64, I64, U8, U32, Floats, Ints
 
 SIGN = np.uint32(0x80000000)
-INFINITY = np.uint32(0x7F800000)  # the bits of a float32; those of NaN are above
+INFINITY = np.uint32(0x7F800000)  # bits of a float32; those of NaN are larger
 NOT_FINITE = -1
 NO_LEVEL = -1
 
@@ -25,16 +25,17 @@ Ids = NDArray[Any]  # int32 or int64
 
 @kernel
 def check_rows(indptr: I64, indices: Ints, bits: U32) -> tuple[int, int, bool, bool]:
-    """Find out whether ids ascend within each row and values are neither 0 nor NaN nor infinite.
+    """Check whether ids ascend within each row and values are neither 0 nor NaN nor infinite.
 
-    Given    indptr: ascending from 0 to the number of entries; indices: int32 or int64; bits: the values, float32, seen
-             as uint32.
-    Returns  the lowest id and the highest (0 and -1 if there are no entries), whether rows are canonical (every id
-             above the one before it in its row, no value 0), and whether all values are finite.
+    Given    indptr: ascending from 0 to the number of entries; indices: int32 or int64; bits: the
+             float32 values, viewed as uint32.
+    Back     the lowest id and the highest (0 and -1 if there are no entries), whether the rows are
+             canonical (every id larger than the one before it in its row, no value 0), and whether
+             all values are finite.
 
-    No loop over entries knows of rows or branches, so each runs in vector registers: ids that do
-    not rise are counted from entry to entry, and those where a row begins, which are not faults,
-    are taken off again.
+    The loops over entries have no branches and ignore where rows begin, so they are vectorised:
+    ids that do not ascend are counted over all entries, and then those at the start of a row,
+    which are allowed, are subtracted.
     """
     lowest = highest = indices[0] if indices.size else indices.dtype.type(0)
     falls = np.int32(0)
@@ -44,48 +45,49 @@ def check_rows(indptr: I64, indices: Ints, bits: U32) -> tuple[int, int, bool, b
         lowest = min(lowest, later[i])
         highest = max(highest, later[i])
     for row in range(1, indptr.size - 1):
-        at = indptr[row]
-        if 0 < at < indptr[row + 1]:
-            falls -= np.int32(indices[at] <= indices[at - 1])
-    smallest, largest = INFINITY, np.uint32(0)
+        begin = indptr[row]
+        if 0 < begin < indptr[row + 1]:
+            falls -= np.int32(indices[begin] <= indices[begin - 1])
+    min_bits, max_bits = INFINITY, np.uint32(0)
     for i in range(bits.size):
-        size = np.uint32(bits[i] & ~SIGN)
-        smallest = min(smallest, size)
-        largest = max(largest, size)
+        size_bits = np.uint32(bits[i] & ~SIGN)
+        min_bits = min(min_bits, size_bits)
+        max_bits = max(max_bits, size_bits)
     if not indices.size:
         return 0, -1, True, True
-    return int(lowest), int(highest), bool(falls == 0 and smallest != 0), bool(largest < INFINITY)
+    return int(lowest), int(highest), bool(falls == 0 and min_bits != 0), bool(max_bits < INFINITY)
 
 
 @kernel
-def join_entries(ids: Ids, values: F64, joined_ids: Ids, joined_values: Floats, first: I64) -> int:
-    """Copy the entries of a row in order of id, without those that are 0 in float32; return how many.
+def join_entries(
+    ids: Ids, values: F64, joined_ids: Ids, joined_values: Floats, first_entry: I64
+) -> int:
+    """Copy the entries of a row sorted by id, without zeros in float32; return their number.
 
-    Values of one id are added in their order; ``first`` is, of every entry, the first of those it
-    was made of.
+    Values with the same id are added in their order. ``first_entry`` holds, for every copied entry,
+    the first of the entries that were added.
     """
-    ascending = True
+    is_ascending = True
     for i in range(1, ids.size):
-        ascending &= ids[i - 1] < ids[i]
-    order = (
-        np.arange(ids.size) if ascending else np.argsort(ids, kind="mergesort")
-    )  # which is stable
-    filled = at = 0
-    while at < order.size:
-        entry = order[at]
+        is_ascending &= ids[i - 1] < ids[i]
+    # mergesort is stable
+    order = np.arange(ids.size) if is_ascending else np.argsort(ids, kind="mergesort")
+    filled = rank = 0
+    while rank < order.size:
+        entry = order[rank]
         total = values[entry]
-        at += 1
-        while at < order.size and ids[order[at]] == ids[entry]:
-            total += values[order[at]]
-            at += 1
-        joined_ids[filled], joined_values[filled], first[filled] = ids[entry], total, entry
+        rank += 1
+        while rank < order.size and ids[order[rank]] == ids[entry]:
+            total += values[order[rank]]
+            rank += 1
+        joined_ids[filled], joined_values[filled], first_entry[filled] = ids[entry], total, entry
         filled += np.float32(total) != 0.0
     return filled
 
 
 @kernel
 def settle_row(ids: Ids, values: F64, kept_ids: Ids, kept_values: Floats) -> int:
-    """Join the entries of a row; return how many there are, ``NOT_FINITE`` if one is no float32."""
+    """Join the entries of a row; return their number, ``NOT_FINITE`` if one overflows float32."""
     filled = join_entries(ids, values, kept_ids, kept_values, np.empty(ids.size, np.int64))
     for i in range(filled):
         if not np.isfinite(np.float32(kept_values[i])):
@@ -95,27 +97,33 @@ def settle_row(ids: Ids, values: F64, kept_ids: Ids, kept_values: Floats) -> int
 
 @kernel
 def hash_names(text: U8, offsets: I64, ids: I64) -> None:
-    """Fill in the id of every name: its hash without the last bit.
+    """Fill in the id of every name, which is its hash without the last bit.
 
-    Given    text: all names in UTF-8, one after the other; offsets: where each begins, and the end.
+    Given    text: all names in UTF-8, joined; offsets: where each begins, and the end.
     Back     ids.
     """
     for name in range(ids.size):
         bits = BASIS
-        for at in range(offsets[name], offsets[name + 1]):
-            bits = (bits ^ np.uint64(text[at])) * PRIME
+        for position in range(offsets[name], offsets[name + 1]):
+            bits = (bits ^ np.uint64(text[position])) * PRIME
         feature = np.int64(bits >> ONE)
         ids[name] = feature if feature < MAX_ID else MAX_ID
 
 
 @kernel
 def add_up(
-    bounds: I64, ids: I64, values: F64, indptr: I64, joined_ids: I64, joined_values: F32, first: I64
+    bounds: I64,
+    ids: I64,
+    values: F64,
+    indptr: I64,
+    joined_ids: I64,
+    joined_values: F32,
+    first_entry: I64,
 ) -> int:
-    """Join the entries of every row; return how many there are then.
+    """Join the entries of every row; return the number of joined entries.
 
-    Given    the entries of row r are those from ``bounds[r]`` on.
-    Back     indptr, joined_ids, joined_values, first: as ``join_entries`` gives them.
+    Given    bounds: the entries of row r begin at ``bounds[r]``.
+    Back     indptr, joined_ids, joined_values, first_entry: as from ``join_entries``.
     """
     filled = 0
     for row in range(bounds.size - 1):
@@ -126,16 +134,16 @@ def add_up(
             values[begin:end],
             joined_ids[before:],
             joined_values[before:],
-            first[before:],
+            first_entry[before:],
         )
-        first[before:filled] += begin
+        first_entry[before:filled] += begin
         indptr[row + 1] = filled
     return filled
 
 
 @kernel
 def count_entries(numbers: Any, codes: I64, indptr: I64) -> None:
-    """Count the entries of every row: numbers that are not 0, and levels that are there."""
+    """Count the entries of every row: numbers that are not 0, and levels that are present."""
     for row in range(codes.shape[0]):
         count = 0
         for column in range(numbers.shape[1]):
@@ -151,30 +159,30 @@ def write_entries(
 ) -> None:
     """Write the entries of every row in ascending order of their ids.
 
-    Given    numbers, codes: a line per row, a column per column of the table, of its kind; a code is
-             the id of a feature or NO_LEVEL. order: the columns of the table as they come, those of
-             numbers as 0, 1, ..., those of text as -1, -2, ...; number_ids: the features of
-             numbers. Ids below ``n_first`` ascend with the columns; others were given to levels
-             that came late.
+    Given    numbers, codes: the numeric and the text columns of a table, one row per row; a code is
+             the id of a feature or NO_LEVEL. order: the columns of the table in their order,
+             numeric ones as 0, 1, ..., text ones as -1, -2, ...; number_ids: the features of the
+             numeric columns. Ids below ``n_first`` ascend with the columns; larger ids belong to
+             levels that appeared later.
     Back     ids and values, with room for as many entries as ``count_entries`` has counted.
     """
-    at = 0
+    filled = 0
     for row in range(codes.shape[0]):
         for position in order:
             if position >= 0:
                 if numbers[row, position] != 0:
-                    ids[at], values[at] = number_ids[position], numbers[row, position]
-                    at += 1
+                    ids[filled], values[filled] = number_ids[position], numbers[row, position]
+                    filled += 1
             elif 0 <= codes[row, -1 - position] < n_first:
-                ids[at], values[at] = codes[row, -1 - position], 1
-                at += 1
-        begin = at
+                ids[filled], values[filled] = codes[row, -1 - position], 1
+                filled += 1
+        first_late = filled
         for column in range(codes.shape[1]):
             code = codes[row, column]
             if code >= n_first:
-                place = at
-                while place > begin and ids[place - 1] > code:
-                    ids[place] = ids[place - 1]
-                    place -= 1
-                ids[place], values[at] = code, 1
-                at += 1
+                target = filled
+                while target > first_late and ids[target - 1] > code:
+                    ids[target] = ids[target - 1]
+                    target -= 1
+                ids[target], values[filled] = code, 1
+                filled += 1

@@ -1,4 +1,4 @@
-"""Svmlight text to rows, straight from bytes."""
+"""Parse svmlight text to rows, and write rows as text, straight from and to bytes."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from .decimals import (
     ZERO,
     is_certain,
     is_exact,
-    quick_digits,
-    scaled,
+    read_quick_digits,
+    scale_mantissa,
     scan_decimal,
     scan_digits,
     write_float32,
@@ -31,14 +31,14 @@ NEWLINE, RETURN, TAB, SPACE = ord("\n"), ord("\r"), ord("\t"), ord(" ")
 HASH, COLON = ord("#"), ord(":")
 QID = np.frombuffer(b"qid:", np.uint8)
 
-# What ``report`` holds when the kernel returns.
+# Entries of ``report`` when the kernel returns.
 FAULT, WHERE, LINES, ROWS, NONZEROS, WIDTH, INEXACT, CANONICAL = range(8)
 REPORT_SIZE = 8
 
-MIN_INEXACT_LENGTH = 5  # bytes of a number that is not exact, with the blank before it: 1e99
+MIN_INEXACT_LENGTH = 5  # bytes of an inexact number with the blank before it: 1e99
 MAX_ENTRY_LENGTH = 2 + 19 + MAX_FLOAT32_LENGTH  # blank, index, colon, value
 
-# What FAULT can be; WHERE is then the first byte of the offending token.
+# Values of FAULT; WHERE is then the first byte of the offending token.
 OK, BAD_LABEL, BAD_INDEX, NO_COLON, BAD_VALUE, TOO_LARGE, ZERO_INDEX, WIDE_INDEX, REPEATED = range(
     9
 )
@@ -46,48 +46,52 @@ OK, BAD_LABEL, BAD_INDEX, NO_COLON, BAD_VALUE, TOO_LARGE, ZERO_INDEX, WIDE_INDEX
 
 @kernel
 def is_blank(byte: int) -> bool:
+    """Return True if a byte is a blank, tab or carriage return."""
     return byte == SPACE or byte == TAB or byte == RETURN
 
 
 @kernel
 def ends_token(byte: int) -> bool:
+    """Return True if a byte cannot be part of a token."""
     return byte == SPACE or byte == NEWLINE or byte == TAB or byte == RETURN or byte == HASH
 
 
 @inlined
-def quick_entry(address: int) -> tuple[bool, int, int, float]:
-    """Read a plain ``index:value``, the value ``[-]d.ddd`` or ``[-]ddd``, fewer than 16 digits each.
+def read_quick_entry(address: int) -> tuple[bool, int, int, float]:
+    """Read a plain ``index:value``, the value ``[-]d.ddd`` or ``[-]ddd``.
 
-    Back: whether it is not that plain, its length, index and value. The length comes from a search
-    for the blank after it, not from the digits: so the processor can begin with the next entry
-    before it is through with this one.
+    Index and value must have fewer than 16 digits each.
+
+    Back     whether the entry is not plain, its length, index and value. The length comes from a
+             search for the blank after the entry, not from the digits, so that the processor can
+             start on the next entry before it has finished this one.
     """
     length = token_length(address)
-    digits, index = quick_digits(address)
-    at = address + digits
-    strange = (byte_at(at) != COLON) | (digits == 0) | (digits == 2 * SPAN)
-    negative = byte_at(at + 1) == MINUS
-    at += 1 + int(negative)
-    if byte_at(at + 1) == DOT:
-        whole = byte_at(at) ^ ZERO
-        digits, fraction = quick_digits(at + 2)
-        at += 2 + digits
-        mantissa = whole * INTEGER_POWERS[digits & 15] + fraction
-        strange |= (whole > 9) | (digits == 2 * SPAN) | (mantissa > EXACT_INTEGER)
-        value = mantissa / POWERS[digits]
+    n_digits, index = read_quick_digits(address)
+    position = address + n_digits
+    is_not_plain = (byte_at(position) != COLON) | (n_digits == 0) | (n_digits == 2 * SPAN)
+    is_negative = byte_at(position + 1) == MINUS
+    position += 1 + int(is_negative)
+    if byte_at(position + 1) == DOT:
+        whole = byte_at(position) ^ ZERO
+        n_digits, fraction = read_quick_digits(position + 2)
+        position += 2 + n_digits
+        mantissa = whole * INTEGER_POWERS[n_digits & 15] + fraction
+        is_not_plain |= (whole > 9) | (n_digits == 2 * SPAN) | (mantissa > EXACT_INTEGER)
+        value = mantissa / POWERS[n_digits]
     else:
-        digits, whole = quick_digits(at)
-        at += digits
-        strange |= (digits == 0) | (digits == 2 * SPAN)
+        n_digits, whole = read_quick_digits(position)
+        position += n_digits
+        is_not_plain |= (n_digits == 0) | (n_digits == 2 * SPAN)
         value = float(whole)
-    strange |= (at < address + length) | (length == TOKEN)
-    return strange, length, index, -value if negative else value
+    is_not_plain |= (position < address + length) | (length == TOKEN)
+    return is_not_plain, length, index, -value if is_negative else value
 
 
 @kernel
-def quick_entries(
+def read_quick_entries(
     text: U8,
-    at: int,
+    position: int,
     first_index: int,
     largest_index: int,
     previous: int,
@@ -95,26 +99,26 @@ def quick_entries(
     values: F32,
     filled: int,
 ) -> tuple[int, int, int]:
-    """Read entries of a row from ``at`` on, as long as they are plain, ascending and one blank apart.
+    """Read entries of a row while they are plain, ascending and separated by one blank.
 
-    Back: where it came to, the index of the last entry, and how much of ``indices`` and ``values``
-    is filled now.
+    Back     the position after them, the index of the last entry, and the number of filled entries
+             of ``indices`` and ``values``.
     """
     address = address_of(text)
-    while at <= text.size - QUICK_SPAN:
-        strange, length, index, value = quick_entry(address + at)
+    while position <= text.size - QUICK_SPAN:
+        is_not_plain, length, index, value = read_quick_entry(address + position)
         index -= first_index
-        if strange | (index <= previous) | (index > largest_index) | (value == 0.0):
+        if is_not_plain | (index <= previous) | (index > largest_index) | (value == 0.0):
             break
         indices[filled] = index
         values[filled] = value
         filled += 1
         previous = index
-        at += length
-        if byte_at(address + at) != SPACE:
+        position += length
+        if byte_at(address + position) != SPACE:
             break
-        at += 1
-    return at, previous, filled
+        position += 1
+    return position, previous, filled
 
 
 @kernel
@@ -131,101 +135,107 @@ def parse_rows(
 ) -> None:
     """Parse complete lines ``[label] [qid:n] index:value ... [# comment]``.
 
-    Given    text: bytes ending in a newline; first_index: what the file calls feature 0 (1 or 0);
-             largest_index: the largest feature id the ``indices`` array can hold.
-    Back     indptr, indices (0-based, in the order of the file), values (float32), labels (float64; NaN where there
-             is none); inexact: pairs (offset in text, position in values, or -1 - row for a label)
-             of numbers whose last bit this kernel cannot decide; report: see the constants above.
+    Given    text: bytes ending in a newline; first_index: the index of feature 0 in the file (1 or
+             0); largest_index: the largest feature id that the ``indices`` array can hold.
+    Back     indptr, indices (0-based, in the order of the file), values (float32), labels (float64;
+             NaN if a row has none); inexact: pairs (offset in text, position in values, or -1 - row
+             for a label) of numbers whose last bit this kernel cannot decide; report: see the
+             constants above.
     """
-    at = row = filled = line = width = n_inexact = 0
-    canonical = True
+    position = row = filled = line = width = n_inexact = 0
+    is_canonical = True
     indptr[0] = 0
-    while at < text.size:
-        while is_blank(text[at]):
-            at += 1
-        if text[at] != NEWLINE and text[at] != HASH:
-            start = at
-            at, mantissa, power, negative, dropped = scan_decimal(text, start)
-            if at > start and text[at] == COLON:  # an entry: the row has no label
-                labels[row], at = np.nan, start
-            elif at == start or not ends_token(text[at]):
-                return stop(report, BAD_LABEL, start, line)
+    while position < text.size:
+        while is_blank(text[position]):
+            position += 1
+        if text[position] != NEWLINE and text[position] != HASH:
+            start = position
+            position, mantissa, power, is_negative, is_truncated = scan_decimal(text, start)
+            if position > start and text[position] == COLON:  # an entry: the row has no label
+                labels[row], position = np.nan, start
+            elif position == start or not ends_token(text[position]):
+                return set_outcome(report, BAD_LABEL, start, line)
             else:
-                labels[row] = -scaled(mantissa, power) if negative else scaled(mantissa, power)
-            if at > start and not is_exact(mantissa, power, dropped):
+                labels[row] = (
+                    -scale_mantissa(mantissa, power)
+                    if is_negative
+                    else scale_mantissa(mantissa, power)
+                )
+            if position > start and not is_exact(mantissa, power, is_truncated):
                 inexact[n_inexact, 0], inexact[n_inexact, 1] = start, -1 - row
                 n_inexact += 1
             previous = -1
             while True:
-                while is_blank(text[at]):
-                    at += 1
-                at, previous, filled = quick_entries(
-                    text, at, first_index, largest_index, previous, indices, values, filled
+                while is_blank(text[position]):
+                    position += 1
+                position, previous, filled = read_quick_entries(
+                    text, position, first_index, largest_index, previous, indices, values, filled
                 )
                 width = max(width, previous + 1)
-                while is_blank(text[at]):
-                    at += 1
-                start = at
-                index, at = scan_digits(text, at, 0)
-                if at == start:
-                    if text[at] == NEWLINE or text[at] == HASH:
+                while is_blank(text[position]):
+                    position += 1
+                start = position
+                index, position = scan_digits(text, position, 0)
+                if position == start:
+                    if text[position] == NEWLINE or text[position] == HASH:
                         break
-                    at = skip_qid(text, at)
-                    if at == start:
-                        return stop(report, BAD_INDEX, start, line)
+                    position = skip_qid(text, position)
+                    if position == start:
+                        return set_outcome(report, BAD_INDEX, start, line)
                     continue
                 index -= first_index
-                if text[at] != COLON:
-                    return stop(report, NO_COLON, start, line)
-                if at - start > MAX_DIGITS or index > largest_index:
-                    return stop(report, WIDE_INDEX, start, line)
+                if text[position] != COLON:
+                    return set_outcome(report, NO_COLON, start, line)
+                if position - start > MAX_DIGITS or index > largest_index:
+                    return set_outcome(report, WIDE_INDEX, start, line)
                 if index < 0:
-                    return stop(report, ZERO_INDEX, start, line)
-                number = at + 1
-                at, mantissa, power, negative, dropped = scan_decimal(text, number)
-                if at == number or not ends_token(text[at]):
-                    return stop(report, BAD_VALUE, start, line)
-                value = scaled(mantissa, power)
-                if not is_exact(mantissa, power, dropped):
+                    return set_outcome(report, ZERO_INDEX, start, line)
+                number = position + 1
+                position, mantissa, power, is_negative, is_truncated = scan_decimal(text, number)
+                if position == number or not ends_token(text[position]):
+                    return set_outcome(report, BAD_VALUE, start, line)
+                value = scale_mantissa(mantissa, power)
+                if not is_exact(mantissa, power, is_truncated):
                     if not is_certain(value):
                         inexact[n_inexact, 0], inexact[n_inexact, 1] = number, filled
                         n_inexact += 1
-                        canonical &= value >= 1e-44  # below, it may prove to be 0
+                        is_canonical &= value >= 1e-44  # below, it may prove to be 0
                     elif np.isinf(np.float32(value)):
-                        return stop(report, TOO_LARGE, start, line)
+                        return set_outcome(report, TOO_LARGE, start, line)
                 indices[filled] = index
-                values[filled] = -value if negative else value
-                canonical &= values[filled] != 0.0
+                values[filled] = -value if is_negative else value
+                is_canonical &= values[filled] != 0.0
                 filled += 1
                 width = max(width, index + 1)
                 if index <= previous:
                     if index == previous:
-                        return stop(report, REPEATED, start, line)
-                    canonical = False
+                        return set_outcome(report, REPEATED, start, line)
+                    is_canonical = False
                 previous = index
             row += 1
             indptr[row] = filled
-        while text[at] != NEWLINE:
-            at += 1
-        at += 1
+        while text[position] != NEWLINE:
+            position += 1
+        position += 1
         line += 1
     report[ROWS], report[NONZEROS], report[WIDTH] = row, filled, width
-    report[INEXACT], report[CANONICAL] = n_inexact, canonical
-    return stop(report, OK, at, line)
+    report[INEXACT], report[CANONICAL] = n_inexact, is_canonical
+    return set_outcome(report, OK, position, line)
 
 
 @kernel
-def stop(report: I64, fault: int, where: int, line: int) -> None:
+def set_outcome(report: I64, fault: int, where: int, line: int) -> None:
+    """Write how parsing ended to ``report``."""
     report[FAULT], report[WHERE], report[LINES] = fault, where, line
 
 
 @kernel
-def skip_qid(text: U8, at: int) -> int:
-    """The end of a ``qid:n`` token at ``at``, or ``at`` if there is none."""
+def skip_qid(text: U8, start: int) -> int:
+    """Return the end of a ``qid:n`` token at ``start``, or ``start`` if there is none."""
     for offset in range(QID.size):
-        if text[at + offset] != QID[offset]:
-            return at
-    end = at + QID.size
+        if text[start + offset] != QID[offset]:
+            return start
+    end = start + QID.size
     while not ends_token(text[end]):
         end += 1
     return end
@@ -242,22 +252,23 @@ def format_rows(
     first_index: int,
     out: U8,
 ) -> int:
-    """Write rows as svmlight text; the number of bytes written.
+    """Write rows as svmlight text; return the number of bytes written.
 
-    Given    codes: which label a row has; label_text, label_ends: the labels' text end to end, and where each
-             ends; out: room for every label, 1 byte per row and ``MAX_ENTRY_LENGTH`` per non-zero.
+    Given    codes: the label of each row; label_text, label_ends: the texts of all labels, joined,
+             and where each ends; out: room for every label, 1 byte per row and
+             ``MAX_ENTRY_LENGTH`` per non-zero.
     """
-    at = 0
+    position = 0
     for row in range(codes.size):
         code = codes[row]
         for byte in range(label_ends[code - 1] if code else 0, label_ends[code]):
-            out[at] = label_text[byte]
-            at += 1
+            out[position] = label_text[byte]
+            position += 1
         for i in range(indptr[row], indptr[row + 1]):
-            out[at] = SPACE
-            at = write_integer(int(indices[i]) + first_index, out, at + 1)
-            out[at] = COLON
-            at = write_float32(float(values[i]), out, at + 1)
-        out[at] = NEWLINE
-        at += 1
-    return at
+            out[position] = SPACE
+            position = write_integer(int(indices[i]) + first_index, out, position + 1)
+            out[position] = COLON
+            position = write_float32(float(values[i]), out, position + 1)
+        out[position] = NEWLINE
+        position += 1
+    return position

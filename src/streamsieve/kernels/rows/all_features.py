@@ -1,4 +1,4 @@
-"""Learners that keep a weight for every feature: online gradient descent, FOBOS with L1, diagonal AROW.
+"""Learn a weight for every feature: online gradient descent, FOBOS with L1, diagonal AROW.
 
 FOBOS: Duchi, Singer 2009. AROW: Crammer, Kulesza, Dredze 2009.
 """
@@ -12,24 +12,27 @@ import numpy as np
 from ..arrays import array
 from ..jit import kernel
 from ..types import F64, I64
-from .batch import MAX_SCORE, Rows, is_mistake, longest_row, set_directions
+from .batch import MAX_SCORE, Rows, is_mistake, max_row_length, set_directions
 from .first_order import ON_LOSS, set_steps
 from .members import COUNTS, MISTAKES, UPDATES
 from .storing import bounded, limited
 
-MAX_SUM = 1e200  # of precisions, x^2 / gamma each
+MAX_SUM = 1e200  # of the terms x^2 / gamma of a precision
 
 
 class GradientState(NamedTuple):
+    """The weights of all features, and the penalty that is subtracted from them lazily."""
+
     weight: F64 = array("features", "vectors")
-    paid: F64 = array("features", low=0)  # the penalty that was taken off its weights so far
-    owed: F64 = array(1, low=0)  # the penalty since the start
+    paid: F64 = array("features", low=0)  # the penalty subtracted from its weights so far
+    owed: F64 = array(1, low=0)  # the total penalty since the start
     bias: F64 = array("vectors", 1)
     counts: I64 = COUNTS  # unused, mistakes, updates
 
 
 class ArowState(NamedTuple):
-    # 1/S - 1, mu
+    """The precisions and weights of all features: a row of ``cells`` has 1/S - 1, then mu."""
+
     cells: F64 = array("features", "cell_width", low=-MAX_SUM, below=MAX_SUM, finite=False)
     bias: F64 = array("vectors", 2, low=-MAX_SUM, below=MAX_SUM, finite=False)
     counts: I64 = COUNTS  # unused, mistakes, updates
@@ -39,11 +42,13 @@ class ArowState(NamedTuple):
 def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float) -> None:
     """Learn the rows of one block, in order.
 
-    Problem  per row, one class against the rest: if 1 - y_c w_c.x > 0: w_c += eta y_c x; then every |w_cj| falls by
-             eta ``penalty``, at most to 0 (FOBOS with L1; OGD is penalty 0).
+    Problem  per row, one class against the rest:
+                 if 1 - y_c w_c.x > 0:  w_c += eta y_c x
+             then every |w_cj| falls by eta ``penalty``, at most to 0 (FOBOS with L1; OGD is
+             penalty 0).
     Back     ``state``, changed in place.
 
-    The penalty is taken off when a feature next turns up, for all rows in between at once: O(m) per
+    The penalty is subtracted when a feature next appears, for all rows in between at once: O(m) per
     row.
     """
     weight, paid = state.weight, state.paid
@@ -77,14 +82,17 @@ def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float
 
 @kernel
 def arow_update(state: ArowState, rows: Rows, gamma: float) -> None:
-    """Learn the rows of one block, in order: diagonal AROW, ``second_order_update`` without a budget.
+    """Learn the rows of one block, in order, by diagonal AROW.
 
-    Numbers are learned with the error of a row in place of its distance from the margin, all rows.
+    This is ``second_order_update`` without a budget.
+
+    Numbers are learned from every row, with its error in place of its distance from the margin.
+
     Back     ``state``, changed in place.
     """
     cells, bias = state.cells, state.bias
     n_classes = bias.shape[0]
-    covariance = np.empty((longest_row(rows.indptr), n_classes))
+    covariance = np.empty((max_row_length(rows.indptr), n_classes))
     scores, directions = np.empty(n_classes), np.empty(n_classes)
     numeric = rows.numbers.size > 0
     for row in range(rows.factors.size):

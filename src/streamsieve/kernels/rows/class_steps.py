@@ -1,9 +1,8 @@
-"""The steps of SOFS for many classes (Wu, Hoi, Mei, Yu 2017, section 3.6): cells, weights, precisions, keys.
+"""Steps of SOFS for many classes (Wu, Hoi, Mei, Yu 2017, section 3.6): cells, weights, keys.
 
-A row of ``cells`` has the bound of an outsider, then its classes one after the other. The functions
-take the arrays one by one: for a tuple of them Numba would count references at every call.
-``shadows`` says whether outsiders have weights; ``s`` is the number of a class among those that
-step.
+A row of ``cells`` has the bound of an outsider, then the entries of its classes. The functions take
+the arrays one by one: for a tuple of arrays Numba would count references at every call. ``shadows``
+says whether outsiders have weights; ``s`` is the rank of a class among those that step.
 """
 
 from __future__ import annotations
@@ -12,11 +11,11 @@ import numpy as np
 
 from ..jit import inlined, kernel, summing
 from ..types import F32, F64, I32, I64, unsigned
-from .storing import bounded, cell_of, give_back, rounded, storable
+from .storing import bounded, cell_of, merge_into_cell, rounded, storable
 
-BOUND = 0  # column of ``cells``; the classes come after it
-ROUNDING = 1.0 + 2.0**-22  # more than what rounding to float32 takes away
-MIN_BOUND = 1e-37  # of the bounds: squares below it would be 0 in float32
+BOUND = 0  # column of ``cells``; the columns of the classes follow
+ROUNDING = 1.0 + 2.0**-22  # more than the relative error of rounding to float32
+MIN_BOUND = 1e-37  # of a bound: smaller sums of squares would be 0 in float32
 
 
 # ---- cells
@@ -24,18 +23,19 @@ MIN_BOUND = 1e-37  # of the bounds: squares below it would be 0 in float32
 
 @inlined
 def has_shadows(cells: F32, n_classes: int) -> bool:
+    """Return True if cells hold the weights of outsiders."""
     return bool(cells.shape[1] > 1 + n_classes)
 
 
 @inlined
 def column_of(c: int, shadows: bool) -> int:
-    """Where the precision of a class is in ``cells``; its weight, if there is one, is next to it."""
+    """Return the column of a class's precision in ``cells``; its weight, if any, is next to it."""
     return unsigned(1) + (c + c if shadows else c)
 
 
 @inlined
 def copy_cell(cells: F32, position: int, shadows: bool, weight: F64, excess: F32) -> None:
-    """What an outsider knows, as a slot would have it."""
+    """Copy the precisions and weights of an outsider to arrays of the form of a slot."""
     for c in range(unsigned(weight.shape[1])):
         column = column_of(c, shadows)
         excess[0, c] = cells[position, column]
@@ -46,7 +46,7 @@ def copy_cell(cells: F32, position: int, shadows: bool, weight: F64, excess: F32
 def fill_cell(
     cells: F32, position: int, shadows: bool, weight: F64, excess: F32, slot: int
 ) -> None:
-    """What a member knows, as an outsider has it; its bound is found when it is needed."""
+    """Copy the precisions and weights of a member to a cell; its bound is computed when needed."""
     cells[position, BOUND] = np.inf
     for c in range(unsigned(weight.shape[1])):
         column = column_of(c, shadows)
@@ -56,16 +56,20 @@ def fill_cell(
 
 
 @kernel
-def find_cells(at: I64, x: F64, count: int, n_cells: int, ids: I64) -> None:
-    """In fixed memory, cells for ids in ``at``, which go to ``ids``, and in ``x`` the signs that values have there."""
+def locate_cells(positions: I64, x: F64, count: int, n_cells: int, ids: I64) -> None:
+    """Replace ids by their cells in fixed memory, and give values the signs they have there.
+
+    Given    positions: ids; x: values.
+    Back     ids: the ids; positions: their cells; x: with signs.
+    """
     for i in range(count):
-        ids[i] = at[i]
-        at[i], side = cell_of(ids[i], n_cells)
-        x[i] *= side
+        ids[i] = positions[i]
+        positions[i], sign = cell_of(ids[i], n_cells)
+        x[i] *= sign
 
 
 @kernel
-def exchange(
+def swap_features(
     cells: F32,
     feature: int,
     weight: F64,
@@ -75,27 +79,28 @@ def exchange(
     new_weight: F64,
     new_excess: F32,
 ) -> None:
-    """In fixed memory, move what a cell has of ``feature`` to a slot, then the member ``leaving`` it to its own cell.
+    """Move a feature from its cell to a slot, and the member that leaves the slot to its cell.
 
-    ``new_weight`` and ``new_excess`` are those of the cell; ``leaving`` is -1 if the slot was free.
+    This is for fixed memory. ``new_weight`` and ``new_excess`` are those of the feature's cell;
+    ``leaving`` is the id of the member, -1 if the slot was free.
     """
-    cell, side = cell_of(feature, cells.shape[0])
+    cell, sign = cell_of(feature, cells.shape[0])
     cells[cell] = 0.0
     if leaving >= 0:
-        own, own_side = cell_of(leaving, cells.shape[0])
-        cells[own, BOUND] = np.inf
+        leaving_cell, leaving_sign = cell_of(leaving, cells.shape[0])
+        cells[leaving_cell, BOUND] = np.inf
     for c in range(unsigned(weight.shape[1])):
         if leaving >= 0:
             column = column_of(c, True)
-            give_back(
+            merge_into_cell(
                 cells,
-                own,
+                leaving_cell,
                 column,
                 column + unsigned(1),
                 excess[slot, c],
-                own_side * weight[slot, c],
+                leaving_sign * weight[slot, c],
             )
-        weight[slot, c] = side * new_weight[0, c]
+        weight[slot, c] = sign * new_weight[0, c]
         excess[slot, c] = new_excess[0, c]
 
 
@@ -104,6 +109,7 @@ def exchange(
 
 @inlined
 def add_to_curve(weight: F64, slot: int, x: float, sums: F64, bucket: int) -> None:
+    """Add the part of the scores that comes from a slot to the sums of its bucket."""
     row = unsigned(bucket)
     for c in range(unsigned(weight.shape[1])):
         sums[row, c] += weight[slot, c] * x
@@ -113,12 +119,12 @@ def add_to_curve(weight: F64, slot: int, x: float, sums: F64, bucket: int) -> No
 
 
 @inlined
-def list_steps(directions: F64, of: I64, direction: F64) -> int:
-    """How many classes step, and which."""
+def list_steps(directions: F64, classes: I64, direction: F64) -> int:
+    """List the classes that step and their directions; return their number."""
     count = unsigned(0)
     for c in range(directions.size):
         if directions[c] != 0.0:
-            of[count] = c
+            classes[count] = c
             direction[count] = directions[c]
             count += unsigned(1)
     return count
@@ -126,11 +132,12 @@ def list_steps(directions: F64, of: I64, direction: F64) -> int:
 
 @inlined
 def gather_outsiders(
-    cells: F32, c: int, at: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int
+    cells: F32, c: int, positions: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int
 ) -> None:
+    """Copy precisions and weights of a class from the cells of outsiders."""
     column = column_of(c, shadows)
     for i in range(count):
-        position = unsigned(at[i])
+        position = unsigned(positions[i])
         excess[s, i] = cells[position, column]
         if shadows:
             weight[s, i] = cells[position, column + unsigned(1)]
@@ -138,34 +145,40 @@ def gather_outsiders(
 
 @inlined
 def scatter_outsiders(
-    cells: F32, c: int, at: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int
+    cells: F32, c: int, positions: I64, count: int, shadows: bool, excess: F32, weight: F32, s: int
 ) -> None:
+    """Copy precisions and weights of a class back to the cells of outsiders."""
     column = column_of(c, shadows)
     for i in range(count):
-        position = unsigned(at[i])
+        position = unsigned(positions[i])
         cells[position, column] = excess[s, i]
         if shadows:
             cells[position, column + unsigned(1)] = weight[s, i]
 
 
 @kernel
-def find_pulls(x: F64, excess: F32, count: int, scale: float, pull: F64, s: int) -> None:
-    """S x of some features, for one class; apart from its sum, so that equal features get equal steps."""
+def compute_variance_x(
+    x: F64, excess: F32, count: int, scale: float, variance_x: F64, s: int
+) -> None:
+    """Fill in S x of features, for one class.
+
+    It is separate from its sum, so that equal features get equal steps.
+    """
     for i in range(count):
-        pull[s, i] = x[i] / (1.0 + excess[s, i] * scale)
+        variance_x[s, i] = x[i] / (1.0 + excess[s, i] * scale)
 
 
 @summing
-def spread_of(x: F64, pull: F64, count: int, s: int) -> float:
-    """The sum of S x^2."""
+def spread_of(x: F64, variance_x: F64, count: int, s: int) -> float:
+    """Return the sum of S x^2."""
     spread = 0.0
     for i in range(count):
-        spread += pull[s, i] * x[i]
+        spread += variance_x[s, i] * x[i]
     return spread
 
 
 @kernel
-def find_losses(
+def compute_losses(
     x: F64,
     weight: F32,
     direction: F64,
@@ -175,7 +188,7 @@ def find_losses(
     shadows: bool,
     losses: F64,
 ) -> None:
-    """The loss of the row as it would be with each of its outsiders: max(0, 1 - m - sum_c a_c mu_cj x_j)."""
+    """Fill in the loss of the row with each outsider added: max(0, 1 - m - sum_c a_c mu_cj x_j)."""
     for i in range(count):
         losses[i] = loss
     if shadows:
@@ -191,8 +204,8 @@ def learn_outsiders(
     x: F64,
     excess: F32,
     weight: F32,
-    pull: F64,
-    loss: F64,
+    variance_x: F64,
+    losses: F64,
     bound: F64,
     count: int,
     scale: float,
@@ -202,24 +215,24 @@ def learn_outsiders(
     shadows: bool,
     s: int,
 ) -> None:
-    """What a row does to the precisions and shadow weights of its outsiders in one class, and so to their bounds."""
+    """Update precisions, shadow weights and bounds of a row's outsiders in one class."""
     for i in range(count):
         mu = np.float64(weight[s, i]) if shadows else 0.0
         before = part_of_key(mu, excess[s, i], scale, shadows)
         excess[s, i] = rounded(storable(excess[s, i] + x[i] * x[i] * growth), noise)
         if shadows:
-            weight[s, i] = rounded(bounded(mu + loss[i] * step * pull[s, i]), noise)
+            weight[s, i] = rounded(bounded(mu + losses[i] * step * variance_x[s, i]), noise)
             mu = np.float64(weight[s, i])
-        bound[i] = rounded_up(bound[i] + part_of_key(mu, excess[s, i], scale, shadows), before)
+        bound[i] = round_up(bound[i] + part_of_key(mu, excess[s, i], scale, shadows), before)
 
 
 @kernel
 def learn_cells(
     cells: F32,
-    at: I64,
+    cell_numbers: I64,
     x: F64,
     count: int,
-    of: I64,
+    classes: I64,
     direction: F64,
     n_steps: int,
     loss: float,
@@ -229,28 +242,33 @@ def learn_cells(
     spread: float,
     bound: F64,
 ) -> None:
-    """``learn_outsiders`` of all classes in the cells ``at``, one outsider after the other: some may share one.
+    """Update the cells of a row's outsiders in all classes, one outsider after the other.
 
-    ``x`` is with the sign by which each is in its cell.
+    The rules are those of ``learn_outsiders``; some outsiders may share a cell. ``x`` has the sign
+    of each outsider in its cell.
     """
     for i in range(count):
-        cell, own = unsigned(at[i]), loss
+        cell, outsider_loss = unsigned(cell_numbers[i]), loss
         for s in range(n_steps):
-            own -= direction[s] * cells[cell, column_of(unsigned(of[s]), True) + unsigned(1)] * x[i]
-        own = max(0.0, own)
+            outsider_loss -= (
+                direction[s]
+                * cells[cell, column_of(unsigned(classes[s]), True) + unsigned(1)]
+                * x[i]
+            )
+        outsider_loss = max(0.0, outsider_loss)
         total = float(cells[cell, BOUND])
         for s in range(n_steps):
-            column = column_of(unsigned(of[s]), True)
+            column = column_of(unsigned(classes[s]), True)
             excess, mu = cells[cell, column], np.float64(cells[cell, column + unsigned(1)])
             before = part_of_key(mu, excess, scale, True)
-            mu += own * direction[s] / spread * (x[i] / (1.0 + excess * scale))
+            mu += outsider_loss * direction[s] / spread * (x[i] / (1.0 + excess * scale))
             growth = direction[s] * direction[s] / (gamma * scale)
             cells[cell, column] = rounded(storable(excess + x[i] * x[i] * growth), noise)
             cells[cell, column + unsigned(1)] = rounded(bounded(mu), noise)
             after = part_of_key(
                 np.float64(cells[cell, column + unsigned(1)]), cells[cell, column], scale, True
             )
-            total = rounded_up(total + after, before)
+            total = round_up(total + after, before)
         cells[cell, BOUND] = total
         bound[i] = total
 
@@ -260,38 +278,40 @@ def learn_cells(
 
 @inlined
 def part_of_key(mu: float, excess: float, scale: float, shadows: bool) -> float:
-    """What a class adds to the bound of a feature: mu^2 / S; or 1 - S, of which 0 is the start.
+    """Return the term of a class in the bound of a feature: mu^2 / S, or 1 - S, which starts at 0.
 
-    Neither grows as precision decays: so a bound stays one.
+    Neither grows when precision decays, so a bound remains a bound.
     """
-    precise = excess * scale
-    return mu * mu * (1.0 + precise) if shadows else precise / (1.0 + precise)
+    scaled_excess = excess * scale
+    return mu * mu * (1.0 + scaled_excess) if shadows else scaled_excess / (1.0 + scaled_excess)
 
 
 @kernel
 def key_of(weight: F64, excess: F32, row: int, scale: float, shadows: bool) -> float:
-    """Signal to noise, ``sqrt(sum_c mu_c^2 / S_c)`` over the root of the scale; or confidence, ``-sum_c S_c``.
+    """Return the key of a feature: signal to noise, or confidence.
 
-    Dividing by the scale keeps keys of different ages comparable when precision decays. Four sums
-    at a time, in an order that no compiler changes: keys of equal features are equal wherever they
-    are computed.
+    Signal to noise is ``sqrt(sum_c mu_c^2 / S_c)`` over the square root of the scale, confidence is
+    ``-sum_c S_c``. Division by the scale keeps keys of different ages comparable when precision
+    decays. There are four sums, in an order that no compiler changes, so that equal features have
+    equal keys wherever they are computed.
     """
     n_classes = unsigned(weight.shape[1])
-    fours = n_classes - n_classes % unsigned(4)
-    a = b = c = d = 0.0
-    for first in range(unsigned(0), fours, unsigned(4)):
-        a += key_part(weight, excess, row, first, scale, shadows)
-        b += key_part(weight, excess, row, first + unsigned(1), scale, shadows)
-        c += key_part(weight, excess, row, first + unsigned(2), scale, shadows)
-        d += key_part(weight, excess, row, first + unsigned(3), scale, shadows)
-    for last in range(fours, n_classes):
-        a += key_part(weight, excess, row, last, scale, shadows)
-    total = (a + b) + (c + d)
+    end_of_fours = n_classes - n_classes % unsigned(4)
+    sum_a = sum_b = sum_c = sum_d = 0.0
+    for first in range(unsigned(0), end_of_fours, unsigned(4)):
+        sum_a += key_part(weight, excess, row, first, scale, shadows)
+        sum_b += key_part(weight, excess, row, first + unsigned(1), scale, shadows)
+        sum_c += key_part(weight, excess, row, first + unsigned(2), scale, shadows)
+        sum_d += key_part(weight, excess, row, first + unsigned(3), scale, shadows)
+    for last in range(end_of_fours, n_classes):
+        sum_a += key_part(weight, excess, row, last, scale, shadows)
+    total = (sum_a + sum_b) + (sum_c + sum_d)
     return float(np.sqrt(total)) if shadows else -total
 
 
 @inlined
 def key_part(weight: F64, excess: F32, row: int, c: int, scale: float, shadows: bool) -> float:
+    """Return the term of a class in the sum of ``key_of``."""
     if shadows:
         return float(weight[row, c] * weight[row, c] * (1.0 / scale + excess[row, c]))
     return float(1.0 / (1.0 + excess[row, c] * scale))
@@ -299,23 +319,24 @@ def key_part(weight: F64, excess: F32, row: int, c: int, scale: float, shadows: 
 
 @inlined
 def sum_of_key(key: float, n_classes: int, scale: float, shadows: bool) -> float:
-    """The ``sum_c part_of_key`` of a key."""
+    """Return the sum of ``part_of_key`` over the classes that belongs to a key."""
     return key * key * scale if shadows else n_classes + key
 
 
 @inlined
-def rounded_up(total: float, less: float) -> float:
-    """``total - less`` as a cell can hold it: no less than that, and its sign bit never set."""
-    bound = total * ROUNDING - less
+def round_up(total: float, removed: float) -> float:
+    """Return ``total - removed`` for a cell: not too small in float32, sign bit not set."""
+    bound = total * ROUNDING - removed
     return bound if bound > MIN_BOUND else MIN_BOUND
 
 
 @inlined
-def limit_of(heap: I32, key: F64, kept: int, n_classes: int, scale: float, shadows: bool) -> float:
-    """What the bound of an outsider must be above if it is to enter."""
+def entry_bound(
+    heap: I32, key: F64, kept: int, n_classes: int, scale: float, shadows: bool
+) -> float:
+    """Return the value that the bound of an outsider must exceed to enter."""
     if kept < key.size:
         return -1.0
-    lost = (
-        0.0 if shadows else n_classes * n_classes * 2.0**-52
-    )  # in a sum of confidences that are all near 1
-    return sum_of_key(key[heap[0]], n_classes, scale, shadows) - lost
+    # the rounding error of a sum of confidences that are all near 1
+    max_rounding = 0.0 if shadows else n_classes * n_classes * 2.0**-52
+    return sum_of_key(key[heap[0]], n_classes, scale, shadows) - max_rounding

@@ -1,4 +1,7 @@
-"""SOFS by confidence (Wu, Hoi, Mei, Yu 2017, algorithms 4 and 6), two classes: four bytes per feature."""
+"""Learn SOFS by confidence for two classes, with four bytes per feature.
+
+Wu, Hoi, Mei, Yu 2017, algorithms 4 and 6.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ import numpy as np
 from ..arrays import array
 from ..jit import kernel, summing
 from ..types import F32, F64, I32, I64, Floats, unsigned
-from .batch import Rows, longest_row
+from .batch import Rows, max_row_length
 from .curve import Curve, count_mistakes
 from .members import (
     COUNTS,
@@ -31,12 +34,12 @@ SCALE = array(1, low=MIN_SCALE, below=2.0, start=1)
 
 
 class ConfidenceState(NamedTuple):
-    """What SOFS remembers. ``cells`` has one entry per feature, everything else one per kept feature.
+    """The state of SOFS: ``cells`` has one entry per feature, other arrays one per kept feature.
 
-    A cell >= 0 holds the bits of a float32: the precision above its start, ``(1/S_jj - 1) /
-    scale``, of a feature that is not kept, made by ``storable``. A cell < 0 names the slot of a
-    kept one, ``-1 - cell``. Zero is a feature never seen, so a fresh array of zeros, which costs no
-    memory until it is touched, is the start.
+    A cell >= 0 holds the bits of a float32 made by ``storable``: the precision above its start,
+    ``(1/S_jj - 1) / scale``, of a feature that is not kept. A cell < 0 gives the slot of a kept
+    feature, ``-1 - cell``. A zero is a feature never seen, so the state starts with an array of
+    zeros, which takes no memory until it is touched.
     """
 
     cells: I32 = array("features", below=BITS_OF_INFINITY)
@@ -44,11 +47,11 @@ class ConfidenceState(NamedTuple):
     member_id: I64 = MEMBER_ID  # its id
     key: F64 = array("budget", low=0)  # a lower bound of ``excess``, by which the heap is ordered
     heap: I32 = SLOT_NUMBERS  # slots in heap order
-    heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
+    heap_position: I32 = SLOT_NUMBERS  # where each slot is in the heap
     weight: F64 = array("budget")  # mu_j
     excess: F32 = array("budget", low=0)  # (1/S_jj - 1) / scale
     bias: F64 = array(1, 2)  # weight and excess of the intercept
-    scale: F64 = SCALE  # what forgetting has left of old precision
+    scale: F64 = SCALE  # the remaining share of old precision after forgetting
     counts: I64 = COUNTS  # kept features, mistakes, updates
 
 
@@ -64,21 +67,21 @@ def confidence_update(
              then keep the B features of largest 1/S_jj and set the other mu_j to 0. The intercept
              is one more feature, always kept, of value ``rows.constants``. Before each row all
              precisions above 1 shrink by ``decay``.
-    Given    ids: the id at a position, or empty where position and id are the same; gammas: the gamma of each row,
-             which learns nothing if that is 0; curve: a Curve, or None.
+    Given    ids: the id at each position, or empty if position and id are the same; gammas: the
+             gamma of each row, 0 if nothing is learned from it; curve: a Curve, or None.
     Back     ``state`` and ``curve``, changed in place.
 
-    Only features of the row change their precision, and beside the common decay it only grows, so
-    only they can enter and the heap of the kept ones may be lazy: O(m) per row plus O(log B) per
-    root refreshed. All features of the row step before any outsider is compared. Entering is
-    strict: on a tie the member stays.
+    Only features of the row change their precision, which only grows apart from the common decay.
+    So only they can enter, and the heap of kept features may be lazy: O(m) per row plus O(log B)
+    per refreshed root. All features of the row step before any outsider is compared. An outsider
+    must be strictly better: on a tie the member stays.
     """
     cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
-    outside = cells.view(np.float32)
+    excess_in_cells = cells.view(np.float32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
-    longest = longest_row(indptr)
-    before, grown = np.empty(longest, np.float32), np.empty(longest, np.float32)
-    pull = np.empty(longest)
+    max_length = max_row_length(indptr)
+    old_excess, new_excess = np.empty(max_length, np.float32), np.empty(max_length, np.float32)
+    variance_x = np.empty(max_length)
     scores = np.empty(1)
     bias_weight, bias_excess, scale = state.bias[0, 0], state.bias[0, 1], state.scale[0]
     for row in range(rows.codes.size):
@@ -96,13 +99,13 @@ def confidence_update(
             cell = cells[position]
             if cell < 0:
                 slot = unsigned(-1 - cell)
-                part = weight[slot] * (values[i] * factor)
-                score += part
+                term = weight[slot] * (values[i] * factor)
+                score += term
                 if curve is not None:
-                    curve.sums[curve.bucket[slot], 0] += part
-                before[i - begin] = excess[slot]
+                    curve.sums[curve.bucket[slot], 0] += term
+                old_excess[i - begin] = excess[slot]
             else:
-                before[i - begin] = outside[position]
+                old_excess[i - begin] = excess_in_cells[position]
         rows.scores[row, 0] = score
         margin = sign * score
         counts[MISTAKES] += margin <= 0.0
@@ -118,27 +121,36 @@ def confidence_update(
         spread = bias_variance * constant * constant
         noise = noise_of(counts[UPDATES])
         spread += learn_precisions(
-            before, scale, growth, noise, values, factor, begin, end - begin, pull, grown
+            old_excess,
+            scale,
+            growth,
+            noise,
+            values,
+            factor,
+            begin,
+            end - begin,
+            variance_x,
+            new_excess,
         )
         step = limited((1.0 - margin) * sign / (spread + row_gamma))
         bias_weight = bounded(bias_weight + step * bias_variance * constant)
         bias_excess = storable(bias_excess + constant * constant * growth)
         threshold = np.float32(-1.0 if counts[KEPT] < weight.size else state.key[state.heap[0]])
-        best = threshold
+        max_excess = threshold
         for i in range(begin, end):
             position = unsigned(indices[i])
             cell = cells[position]
             if cell < 0:
                 slot = unsigned(-1 - cell)
-                weight[slot] += step * pull[i - begin]
-                excess[slot] = grown[i - begin]
+                weight[slot] += step * variance_x[i - begin]
+                excess[slot] = new_excess[i - begin]
             else:
-                outside[position] = grown[i - begin]
-                best = max(best, grown[i - begin])
-        if best > threshold:
+                excess_in_cells[position] = new_excess[i - begin]
+                max_excess = max(max_excess, new_excess[i - begin])
+        if max_excess > threshold:
             for i in range(begin, end):
-                if grown[i - begin] > threshold and cells[indices[i]] >= 0:
-                    weight_if_kept = step * pull[i - begin]
+                if new_excess[i - begin] > threshold and cells[indices[i]] >= 0:
+                    weight_if_kept = step * variance_x[i - begin]
                     insert_if_larger(state, ids, curve, indices[i], weight_if_kept)
     state.bias[0, 0], state.bias[0, 1], state.scale[0] = bias_weight, bias_excess, scale
 
@@ -153,36 +165,39 @@ def learn_precisions(
     factor: float,
     begin: int,
     count: int,
-    pull: F64,
-    grown: F32,
+    variance_x: F64,
+    new_excess: F32,
 ) -> float:
-    """What a row does to the precisions of its features; apart, so that it can be vectorised.
+    """Update the precisions of the features of a row.
 
-    Given    excess: the stored precisions, (1/S - 1) / scale; values: those of the row from ``begin`` on, to be
-             multiplied by ``factor``; noise: see ``rounded``.
-    Back     pull: S x, with S as it was before the row; grown: excess + x^2 growth; and the row's x'Sx.
+    This is a separate function so that it can be vectorised.
+
+    Given    excess: the stored precisions, (1/S - 1) / scale; values: those of the row begin at
+             ``begin`` and are multiplied by ``factor``; noise: see ``rounded``.
+    Back     variance_x: S x, with S from before the row; new_excess: excess + x^2 growth; and x'Sx
+             of the row.
     """
     spread = 0.0
     for i in range(count):
         x = values[begin + i] * factor
         variance = 1.0 / (1.0 + excess[i] * scale)
-        pull[i] = variance * x
-        grown[i] = rounded(storable(excess[i] + x * x * growth), noise)
+        variance_x[i] = variance * x
+        new_excess[i] = rounded(storable(excess[i] + x * x * growth), noise)
         spread += variance * x * x
     return spread
 
 
 @kernel
 def rescale(state: ConfidenceState, scale: float) -> None:
-    """Put what forgetting has left into the stored precisions, before the scale becomes too small."""
-    outside = state.cells.view(np.float32)
-    for position in range(outside.size):
+    """Multiply the scale into the stored precisions before it becomes too small."""
+    excess_in_cells = state.cells.view(np.float32)
+    for position in range(excess_in_cells.size):
         if state.cells[position] > 0:
-            outside[position] = storable(outside[position] * scale)
+            excess_in_cells[position] = storable(excess_in_cells[position] * scale)
     for slot in range(state.excess.size):
         state.excess[slot] = storable(state.excess[slot] * scale)
         state.key[slot] = np.float32(state.key[slot] * scale)
-    # keys too small for float32 are equal now
+    # keys that are too small for float32 have become equal
     rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])
 
 
@@ -190,7 +205,7 @@ def rescale(state: ConfidenceState, scale: float) -> None:
 def insert_if_larger(
     state: ConfidenceState, ids: I64, curve: Curve | None, position: int, weight: float
 ) -> None:
-    """Let the outsider at ``position`` take a free slot, or the root's if its precision is larger."""
+    """Give the outsider at ``position`` a free slot, or the root's if its precision is larger."""
     cells, excess, counts = state.cells, state.excess, state.counts
     heap, heap_position, key = state.heap, state.heap_position, state.key
     member, member_id = state.member, state.member_id

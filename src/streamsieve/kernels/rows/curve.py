@@ -1,8 +1,8 @@
-"""Accuracy against the number of features, from one pass.
+"""Measure accuracy against the number of features in one pass.
 
-Every slot of the kept features belongs to a bucket of ranks: the best ``grid[0]``, the next up to
-``grid[1]``, and so on. A row's score is summed per bucket; the prefix sums are the scores with the
-best ``grid[g]`` features alone.
+Every slot of a kept feature belongs to a bucket of ranks: the best ``grid[0]`` features, the next
+up to ``grid[1]``, and so on. The score of a row is summed per bucket; the prefix sums are the
+scores with only the best ``grid[g]`` features.
 """
 
 from __future__ import annotations
@@ -16,16 +16,18 @@ from .batch import is_mistake
 
 
 class Curve(NamedTuple):
+    """The buckets of the kept features, and the mistakes or errors per number of features."""
+
     grid: I64 = array("grid", low=1)  # ascending numbers of features
     bucket: I32 = array("budget", low=0, below="grid")
-    mistakes: I64 = array("grid", low=0)  # where classes are learned
-    errors: F64 = array("grid", low=0, finite=False)  # where numbers are: the sum of squares
-    sums: F64 = array("grid", "vectors")  # scratch of the row at hand
+    mistakes: I64 = array("grid", low=0)  # if classes are learned
+    errors: F64 = array("grid", low=0, finite=False)  # if numbers are learned: sum of squares
+    sums: F64 = array("grid", "vectors")  # scratch for the current row
 
 
 @kernel
 def count_mistakes(curve: Curve, bias: F64, constant: float, code: int, scores: F64) -> None:
-    """Judge the row whose bucket sums are in ``curve.sums`` with every number of features, and clear the sums."""
+    """Count the mistakes of a row for every number of features, and clear ``curve.sums``."""
     for c in range(scores.size):
         scores[c] = bias[c, 0] * constant
     for g in range(curve.grid.size):
@@ -37,7 +39,7 @@ def count_mistakes(curve: Curve, bias: F64, constant: float, code: int, scores: 
 
 @kernel
 def count_squares(curve: Curve, start: float, number: float) -> None:
-    """Judge the row of target ``number`` whose bucket sums, beside ``start``, are in ``curve.sums``; clear the sums."""
+    """Add the squared errors of a row, whose scores begin with ``start``; clear ``curve.sums``."""
     score = start
     for g in range(curve.grid.size):
         score += curve.sums[g, 0]
@@ -47,7 +49,7 @@ def count_squares(curve: Curve, start: float, number: float) -> None:
 
 @kernel
 def count_rows(mistakes: I64, errors: F64, scores: F64, codes: I64, numbers: F64) -> None:
-    """Judge rows by the scores they had, for a curve whose grid has one number: that of all kept features."""
+    """Count mistakes or errors by the scores of rows, for a grid of all kept features only."""
     for row in range(scores.shape[0]):
         if codes.size:
             mistakes[0] += is_mistake(scores[row], codes[row])

@@ -1,7 +1,7 @@
-"""First-order selection: the perceptron with truncation (PET), and sparse projection (FOFS).
+"""Learn by first-order selection: perceptron with truncation (PET), sparse projection (FOFS).
 
-SOFS's paper (Wu, Hoi, Mei, Yu 2017), algorithms 1 to 3 and 5; FOFS is OFS of Wang, Zhao, Hoi, Jin
-2014.
+Wu, Hoi, Mei, Yu 2017 (the paper of SOFS), algorithms 1 to 3 and 5. FOFS is OFS of Wang, Zhao, Hoi,
+Jin 2014.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from ..arrays import array
 from ..jit import kernel
 from ..types import F64, I32, I64, Floats, Ints, unsigned
-from .batch import Rows, is_mistake, longest_row
+from .batch import Rows, is_mistake, max_row_length
 from .curve import Curve, count_mistakes
 from .members import (
     COUNTS,
@@ -33,27 +33,25 @@ from .members import (
 if TYPE_CHECKING:
     from .partial import PartialState
 
-    Weights: TypeAlias = "FirstOrderState | PartialState"
+    WeightState: TypeAlias = "FirstOrderState | PartialState"
 
 ON_MISTAKE, ON_MARGIN, ON_LOSS = 0, 1, 2  # y s <= 0; y s <= 1; y s < 1
-MIN_SCALE = (
-    1e-30  # so that squares of weights over it are numbers, whatever the step and the values
-)
-SUM_ANEW_EVERY = 256  # updates
-NO_REACH = -1.0  # of a feature that is kept already
+# so that squares of weights divided by it are finite, whatever the step and the values
+MIN_SCALE = 1e-30
+RESUM_INTERVAL = 256  # updates
+IS_MEMBER = -1.0  # in place of the size of an outsider: the feature is kept already
 
 
 class FirstOrderState(NamedTuple):
-    """The weights are ``scale * weight``, so that what multiplies all of them touches none."""
+    """The kept weights, ``scale * weight``, so that a common factor changes only the scale."""
 
     slots: I32 = array("features", low=0)  # its slot + 1, 0 for an outsider
     member: I64 = MEMBER  # the position of the feature
     member_id: I64 = MEMBER_ID
-    key: F64 = array(
-        "budget"
-    )  # a lower bound of the largest |weight| over the classes, by which the heap is ordered
+    # a lower bound of the largest |weight| over the classes, by which the heap is ordered
+    key: F64 = array("budget")
     heap: I32 = SLOT_NUMBERS
-    heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
+    heap_position: I32 = SLOT_NUMBERS  # where each slot is in the heap
     weight: F64 = array("budget", "vectors")
     bias: F64 = array("vectors", 1)  # the intercept, of the same scale
     scale: F64 = array(1, low=MIN_SCALE**2, below=2.0, start=1)
@@ -63,25 +61,25 @@ class FirstOrderState(NamedTuple):
 
 @kernel
 def set_steps(scores: F64, code: int, trigger: int, size: float, scale: float, steps: F64) -> bool:
-    """Fill in the steps of the weight vectors: +-``size / scale`` of those that have something to learn from a row.
+    """Fill in the steps of the weight vectors for a row; return True if any vector steps.
 
-    The sign is + where the class of a vector is the row's; one vector serves two classes. Whether
-    any steps.
+    A vector that steps has +``size / scale`` if its class is that of the row, otherwise -``size /
+    scale``. One vector serves two classes.
     """
-    learns = False
+    has_steps = False
     for c in range(scores.size):
         sign = 1.0 if code == (1 if scores.size == 1 else c) else -1.0
         margin = sign * scores[c]
-        triggered = (
+        is_triggered = (
             margin <= 0.0
             if trigger == ON_MISTAKE
             else margin <= 1.0
             if trigger == ON_MARGIN
             else margin < 1.0
         )
-        learns = learns or triggered
-        steps[c] = size * sign / scale if triggered else 0.0
-    return learns
+        has_steps = has_steps or is_triggered
+        steps[c] = size * sign / scale if is_triggered else 0.0
+    return has_steps
 
 
 @kernel
@@ -99,22 +97,23 @@ def first_order_update(
 
     Problem  per row of sign y_c for class c (one against the rest):
                  W <- shrink W;  if class c triggers:  w_c += eta y_c x
-                 if any did:  W <- min(1, radius / ||W||) W,  then keep the B features of largest max_c |w_cj|
-             PET is shrink 1 and radius infinite; FOFS shrink 1 - lambda eta and radius
+                 if any did:  W <- min(1, radius / ||W||) W,
+                              then keep the B features of largest max_c |w_cj|
+             PET has shrink 1 and an infinite radius; FOFS has shrink 1 - lambda eta and radius
              1/sqrt(lambda).
     Given    as in ``confidence_update``; trigger: ON_MISTAKE, ON_MARGIN or ON_LOSS.
     Back     ``state`` and ``curve``, changed in place.
 
     Outside the kept set every weight is exactly 0, so after a step only kept features and those of
-    the row can be non-zero: O(m log B). A member whose weight falls moves in the heap at once, one
-    whose weight rises only when it comes to the root and an outsider is compared with it. What
-    multiplies all weights goes into ``scale``; the norm is carried along, and summed anew now and
-    then lest rounding errors add up.
+    the row can be non-zero: O(m log B). A member whose weight falls moves in the heap at once; one
+    whose weight rises moves only when it reaches the root and an outsider is compared with it. A
+    factor of all weights goes into ``scale``. The norm is updated by differences, and summed again
+    from time to time so that rounding errors do not accumulate.
     """
     slots, weight, counts = state.slots, state.weight, state.counts
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     n_classes = weight.shape[1]
-    reach = np.empty(longest_row(indptr))
+    outsider_size = np.empty(max_row_length(indptr))
     scores, curve_scores, steps = np.empty(n_classes), np.empty(n_classes), np.empty(n_classes)
     for row in range(rows.codes.size):
         begin, end = unsigned(indptr[row]), unsigned(indptr[row + 1])
@@ -123,14 +122,14 @@ def first_order_update(
         for c in range(n_classes):
             scores[c] = state.bias[c, 0] * constant
         for i in range(begin, end):
-            taken = slots[unsigned(indices[i])]
-            if taken > 0:
-                slot = unsigned(taken - 1)
+            slot_plus_1 = slots[unsigned(indices[i])]
+            if slot_plus_1 > 0:
+                slot = unsigned(slot_plus_1 - 1)
                 for c in range(n_classes):
-                    part = weight[slot, c] * (values[i] * factor)
-                    scores[c] += part
+                    term = weight[slot, c] * (values[i] * factor)
+                    scores[c] += term
                     if curve is not None:
-                        curve.sums[curve.bucket[slot], c] += part
+                        curve.sums[curve.bucket[slot], c] += term
         for c in range(n_classes):
             scores[c] *= scale
             rows.scores[row, c] = scores[c]
@@ -141,7 +140,7 @@ def first_order_update(
         state.scale[0] = scale
         if set_steps(scores, rows.codes[row], trigger, eta * rows.weights[row], scale, steps):
             counts[UPDATES] += 1
-            step(
+            apply_step(
                 state,
                 ids,
                 curve,
@@ -153,15 +152,15 @@ def first_order_update(
                 constant,
                 steps,
                 radius,
-                reach,
+                outsider_size,
             )
         if state.scale[0] < MIN_SCALE:
             rescale(state)
 
 
 @kernel
-def step(
-    state: Weights,
+def apply_step(
+    state: WeightState,
     ids: I64,
     curve: Curve | None,
     indices: Ints,
@@ -172,20 +171,22 @@ def step(
     constant: float,
     steps: F64,
     radius: float,
-    reach: F64,
+    outsider_size: F64,
 ) -> None:
-    """Add ``steps[c]`` times the row from ``begin`` to ``end``, times ``factor``, to the weights, project, truncate.
+    """Add ``steps[c]`` times a row to the weights, project, truncate.
 
-    ``reach`` is scratch of the row's length: the largest |weight| over the classes that an outsider
-    would have.
+    Given    indices, values: the entries of the row, from ``begin`` to ``end``, values to be
+             multiplied by ``factor``; outsider_size: scratch of the length of the row, for the
+             largest |weight| over the classes that each outsider would have.
+    Back     ``state`` and ``curve``, changed in place.
     """
     weight, slots, counts = state.weight, state.slots, state.counts
     heap, heap_position, key = state.heap, state.heap_position, state.key
     member, member_id = state.member, state.member_id
-    outside = squares_outside = longest_step = 0.0
+    outsider_squares = step_squares = max_step = 0.0
     for c in range(steps.size):
-        longest_step = max(longest_step, abs(steps[c]))
-    if counts[UPDATES] % SUM_ANEW_EVERY == 0:
+        max_step = max(max_step, abs(steps[c]))
+    if counts[UPDATES] % RESUM_INTERVAL == 0:
         sum_squares(state)
     squares = state.squares[0]
     for c in range(steps.size):
@@ -193,34 +194,38 @@ def step(
         state.bias[c, 0] += steps[c] * constant
         squares += state.bias[c, 0] * state.bias[c, 0]
     for i in range(begin, end):
-        taken = slots[unsigned(indices[i])]
+        slot_plus_1 = slots[unsigned(indices[i])]
         x = values[i] * factor
-        if taken > 0:
-            slot = unsigned(taken - 1)
+        if slot_plus_1 > 0:
+            slot = unsigned(slot_plus_1 - 1)
             for c in range(steps.size):
                 squares -= weight[slot, c] * weight[slot, c]
                 weight[slot, c] += steps[c] * x
                 squares += weight[slot, c] * weight[slot, c]
-            size = largest(weight, slot)
+            size = max_abs_weight(weight, slot)
             if size < key[slot]:
                 key[slot] = size
                 update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
-            reach[i - begin] = NO_REACH
+            outsider_size[i - begin] = IS_MEMBER
         else:
-            reach[i - begin] = abs(x) * longest_step
-            outside += x * x
+            outsider_size[i - begin] = abs(x) * max_step
+            outsider_squares += x * x
     for c in range(steps.size):
-        squares_outside += outside * steps[c] * steps[c]
-    norm = np.sqrt(max(0.0, squares + squares_outside)) * state.scale[0]
+        step_squares += outsider_squares * steps[c] * steps[c]
+    norm = np.sqrt(max(0.0, squares + step_squares)) * state.scale[0]
     if norm > radius:
         state.scale[0] *= radius / norm
     for i in range(begin, end):
-        if reach[i - begin] > NO_REACH:
-            slot = slot_for(heap, key, counts[KEPT], reach[i - begin])
-            while slot != NO_SLOT and slot < counts[KEPT] and key[slot] != largest(weight, slot):
-                key[slot] = largest(weight, slot)
+        if outsider_size[i - begin] > IS_MEMBER:
+            slot = slot_for(heap, key, counts[KEPT], outsider_size[i - begin])
+            while (
+                slot != NO_SLOT
+                and slot < counts[KEPT]
+                and key[slot] != max_abs_weight(weight, slot)
+            ):
+                key[slot] = max_abs_weight(weight, slot)
                 update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
-                slot = slot_for(heap, key, counts[KEPT], reach[i - begin])
+                slot = slot_for(heap, key, counts[KEPT], outsider_size[i - begin])
             if slot != NO_SLOT:
                 if slot < counts[KEPT]:
                     slots[member[slot]] = 0
@@ -239,7 +244,7 @@ def step(
                     slot,
                     indices[i],
                     ids,
-                    reach[i - begin],
+                    outsider_size[i - begin],
                 )
                 if curve is not None:
                     curve.bucket[slot] = curve.grid.size - 1
@@ -247,17 +252,17 @@ def step(
 
 
 @kernel
-def largest(weight: F64, row: int) -> float:
-    """The largest |weight| of a row over the classes."""
-    top = 0.0
+def max_abs_weight(weight: F64, slot: int) -> float:
+    """Return the largest |weight| of a slot over the classes."""
+    largest = 0.0
     for c in range(weight.shape[1]):
-        top = max(top, abs(weight[row, c]))
-    return top
+        largest = max(largest, abs(weight[slot, c]))
+    return largest
 
 
 @kernel
-def sum_squares(state: Weights) -> None:
-    """The sum of squares of all stored weights, from scratch."""
+def sum_squares(state: WeightState) -> None:
+    """Compute the sum of squares of all stored weights from scratch."""
     squares = 0.0
     for slot in range(state.counts[KEPT]):
         for c in range(state.weight.shape[1]):
@@ -268,13 +273,13 @@ def sum_squares(state: Weights) -> None:
 
 
 @kernel
-def rescale(state: Weights) -> None:
-    """Put the scale into the stored weights before it becomes too small."""
+def rescale(state: WeightState) -> None:
+    """Multiply the scale into the stored weights before it becomes too small."""
     scale = state.scale[0]
     state.weight[: state.counts[KEPT]] *= scale
     state.key[: state.counts[KEPT]] *= scale
     state.bias[:, 0] *= scale
     state.scale[0] = 1.0
     sum_squares(state)
-    # keys that have become too small are equal now
+    # keys that are too small have become equal
     rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])

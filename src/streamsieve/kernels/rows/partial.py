@@ -1,4 +1,4 @@
-"""Learning from rows of which only some attributes are looked at, and on features drawn at random.
+"""Learn from rows of which only some attributes are measured, or on features drawn at random.
 
 OFS with partial inputs (Wang, Zhao, Hoi, Jin 2014, algorithm 4), and its random baselines (sections
 4.1 and 4.3).
@@ -13,23 +13,23 @@ import numpy as np
 from ..arrays import array
 from ..jit import kernel
 from ..types import F64, I32, I64, Bool
-from .batch import Rows, is_mistake, longest_row
-from .first_order import MIN_SCALE, rescale, set_steps, step
+from .batch import Rows, is_mistake, max_row_length
+from .first_order import MIN_SCALE, apply_step, rescale, set_steps
 from .members import COUNTS, KEPT, MEMBER, MEMBER_ID, MISTAKES, SLOT_NUMBERS, UPDATES
 from .scaling import NORMS, ROWS
 from .storing import bounded
 
 EXPLORED, ASKED, TURN, PENDING = 0, 1, 2, 3  # entries of ``question``
-MAX_VALUE = 1e39  # above all of float32
-NOT_SCALED, CENTRED, SPREAD = (
-    0,
-    1,
-    2,
-)  # what happens to a seen value: nothing, standardised, divided by its spread
+MAX_VALUE = 1e39  # larger than every float32
+# the scaling of a seen value: none, standardised, divided by its standard deviation
+NOT_SCALED, CENTRED, SPREAD = 0, 1, 2
 
 
 class PartialState(NamedTuple):
-    """A FirstOrderState and, per feature, what asking and running standardisation need; zero is the start of all."""
+    """A FirstOrderState with, per feature, the state of asking and of running standardisation.
+
+    These arrays start with zeros.
+    """
 
     slots: I32 = array("features", low=0)
     member: I64 = MEMBER
@@ -42,25 +42,27 @@ class PartialState(NamedTuple):
     scale: F64 = array(1, low=MIN_SCALE**2, below=2.0, start=1)
     squares: F64 = array(1, finite=False)
     counts: I64 = COUNTS
-    shift: I64 = array(
-        "features"
-    )  # which feature is there in the shuffled order, less the position
-    turn: I64 = array("features", low=0)  # when it was last asked for
-    seen: F64 = array("features", low=0)  # how often
+    shift: I64 = array("features")  # the feature at a position of the shuffled order, less it
+    turn: I64 = array("features", low=0)  # the number of the row that last asked for the feature
+    seen: F64 = array("features", low=0)  # how often it was measured
     mean: F64 = array("features", low=-MAX_VALUE, below=MAX_VALUE)
     deviation: F64 = array("features", low=0)  # sum of squared deviations from the mean
-    value: F64 = array("features", low=-MAX_VALUE, below=MAX_VALUE)  # scratch of the row at hand
+    value: F64 = array("features", low=-MAX_VALUE, below=MAX_VALUE)  # scratch for the current row
     asked: I64 = array("budget", low=0)  # the features asked for, ascending
-    # whether they were drawn, how many there are, number of the row, whether it is still to come
+    # whether they were drawn at random, their number, the number of the row, whether it is pending
     question: I64 = array(4, low=0)
-    totals: F64 = array(2, low=0)  # sum of norms of what was seen, rows
+    totals: F64 = array(2, low=0)  # sum of the norms of the seen values, rows
 
 
 @kernel
 def choose(
     state: PartialState, random: np.random.Generator, epsilon: float, n_features: int
 ) -> None:
-    """Decide what to see of the next row: with probability ``epsilon`` B features drawn from all, else those in use."""
+    """Choose which features of the next row to measure.
+
+    With probability ``epsilon`` these are B features drawn from all, otherwise the kept features
+    whose weight is not 0.
+    """
     asked, question = state.asked, state.question
     question[TURN] += 1
     question[EXPLORED] = random.random() < epsilon
@@ -99,17 +101,19 @@ def partial_update(
     unit_length: bool,
     intercept_size: float,
 ) -> None:
-    """Learn the rows of one block, in order, looking only at what was asked for (OFS algorithm 4), two classes.
+    """Learn rows of two classes, in order, from the features asked for (OFS algorithm 4).
 
-    Problem  per row: choose what to see; score with it; if y score <= 1: divide every seen value by the probability
-             that it is seen, (B/d) epsilon + [w_j != 0] (1 - epsilon), step by eta, project to the
-             ball of ``radius``, keep the B largest weights.
-    Given    scaling, unit_length, intercept_size: what ``normalize`` and ``fit_intercept`` ask for, done with seen
-             values only. A question that is pending is answered by the first row.
-    Back     ``state``, changed in place. Values not asked for are never read.
+    Problem  per row: decide which features to measure; compute the score from them; if y score
+             <= 1, divide every seen value by the probability that it is seen,
+             (B/d) epsilon + [w_j != 0] (1 - epsilon), step by eta, project to the ball of
+             ``radius``, keep the B largest weights.
+    Given    scaling, unit_length, intercept_size: as requested by ``normalize`` and
+             ``fit_intercept``, computed from seen values only. A pending question is answered by
+             the first row.
+    Back     ``state``, changed in place. Values that were not asked for are never read.
     """
     budget = state.asked.size
-    seen_values, reach = np.empty(budget), np.empty(budget)
+    seen_values, outsider_size = np.empty(budget), np.empty(budget)
     positions = np.empty(budget, np.int64)
     scores, steps = np.empty(1), np.empty(1)
     for row in range(rows.codes.size):
@@ -123,7 +127,7 @@ def partial_update(
                 state.value[rows.indices[i]] = rows.values[i]
         squares = 0.0
         for i in range(count):
-            seen_values[i] = scaled(state, asked[i], scaling)
+            seen_values[i] = scale_seen_value(state, asked[i], scaling)
             state.value[asked[i]] = 0.0
             squares += seen_values[i] * seen_values[i]
         norm = np.sqrt(squares)
@@ -147,16 +151,16 @@ def partial_update(
         ):
             continue
         state.counts[UPDATES] += 1
-        present = 0
+        n_nonzero = 0
         for i in range(count):
             if seen_values[i] != 0.0:
                 slot = state.slots[asked[i]] - 1
                 in_use = slot >= 0 and state.weight[slot, 0] != 0.0
-                chance = budget / n_features * epsilon + (1.0 - epsilon if in_use else 0.0)
-                seen_values[present] = seen_values[i] / chance
-                positions[present] = asked[i]
-                present += 1
-        step(
+                probability = budget / n_features * epsilon + (1.0 - epsilon if in_use else 0.0)
+                seen_values[n_nonzero] = seen_values[i] / probability
+                positions[n_nonzero] = asked[i]
+                n_nonzero += 1
+        apply_step(
             state,
             ids,
             None,
@@ -164,26 +168,26 @@ def partial_update(
             seen_values,
             1.0,
             0,
-            present,
+            n_nonzero,
             constant,
             steps,
             radius,
-            reach,
+            outsider_size,
         )
         if state.scale[0] < MIN_SCALE:
             rescale(state)
 
 
 @kernel
-def scaled(state: PartialState, position: int, scaling: int) -> float:
-    """A value just seen, after taking it into the running mean and spread of its feature."""
+def scale_seen_value(state: PartialState, position: int, scaling: int) -> float:
+    """Update the running mean and spread of a feature with its seen value; return it scaled."""
     x = state.value[position]
     if scaling == NOT_SCALED:
         return float(x)
     state.seen[position] += 1.0
-    off = x - state.mean[position]
-    state.mean[position] += off / state.seen[position]
-    state.deviation[position] += off * (x - state.mean[position])
+    deviation = x - state.mean[position]
+    state.mean[position] += deviation / state.seen[position]
+    state.deviation[position] += deviation * (x - state.mean[position])
     spread = np.sqrt(state.deviation[position] / state.seen[position])
     if scaling == CENTRED:
         return bounded((x - state.mean[position]) / spread) if spread > 0.0 else 0.0
@@ -191,6 +195,8 @@ def scaled(state: PartialState, position: int, scaling: int) -> float:
 
 
 class RandomState(NamedTuple):
+    """The weights of features that are kept at random."""
+
     slots: I32 = array("features", low=0)  # its slot + 1, 0 for an outsider
     member: I64 = MEMBER
     member_id: I64 = MEMBER_ID
@@ -209,16 +215,16 @@ def random_update(
     trigger: int,
     n_features: int,
 ) -> None:
-    """Learn the rows of one block, in order: the perceptron on B features drawn anew after each step (OFS: RAND).
+    """Learn rows, in order, by a perceptron that redraws its B features after each step (RAND).
 
-    Of the features that have a weight after the step, those in a random B of all ``n_features``
-    stay. Whether one is in it is drawn one after the other, with the chance that what was drawn
-    before leaves: O(B + m) per step.
+    After a step the kept features are those with a weight that are in a random subset of B of all
+    ``n_features`` (the baseline of OFS). Whether a feature is in the subset is drawn for one after
+    the other, with the probability conditional on the earlier draws: O(B + m) per step.
     """
     slots, weight, counts = state.slots, state.weight, state.counts
     budget, n_classes = weight.shape
     scores, steps = np.empty(n_classes), np.empty(n_classes)
-    outsider = np.empty(longest_row(rows.indptr), np.bool_)
+    is_outsider = np.empty(max_row_length(rows.indptr), np.bool_)
     for row in range(rows.codes.size):
         begin, end = rows.indptr[row], rows.indptr[row + 1]
         factor = rows.factors[row]
@@ -230,44 +236,44 @@ def random_update(
                     scores[c] += weight[slot, c] * (rows.values[i] * factor)
             rows.scores[row, c] = scores[c]
         counts[MISTAKES] += is_mistake(scores, rows.codes[row])
-        learns = set_steps(scores, rows.codes[row], trigger, eta * rows.weights[row], 1.0, steps)
+        has_steps = set_steps(scores, rows.codes[row], trigger, eta * rows.weights[row], 1.0, steps)
         for c in range(n_classes):
             state.bias[c, 0] += steps[c] * rows.constants[row]
-        if not learns:
+        if not has_steps:
             continue
         counts[UPDATES] += 1
         for i in range(begin, end):
             slot = slots[rows.indices[i]] - 1
-            outsider[i - begin] = slot < 0
+            is_outsider[i - begin] = slot < 0
             if slot >= 0:
                 for c in range(n_classes):
                     weight[slot, c] += steps[c] * (rows.values[i] * factor)
-        members = counts[KEPT]
-        kept = 0
-        for slot in range(members):
-            if random.random() * (n_features - slot) < budget - kept:
-                move_slot(state, slot, kept)
-                kept += 1
+        n_members = counts[KEPT]
+        n_kept = 0
+        for slot in range(n_members):
+            if random.random() * (n_features - slot) < budget - n_kept:
+                move_slot(state, slot, n_kept)
+                n_kept += 1
             else:
                 slots[state.member[slot]] = 0
-        looked_at = members
+        n_considered = n_members
         for i in range(begin, end):
             position = rows.indices[i]
-            if outsider[i - begin]:
-                if random.random() * (n_features - looked_at) < budget - kept:
-                    state.member[kept] = position
-                    state.member_id[kept] = ids[position] if ids.size else position
+            if is_outsider[i - begin]:
+                if random.random() * (n_features - n_considered) < budget - n_kept:
+                    state.member[n_kept] = position
+                    state.member_id[n_kept] = ids[position] if ids.size else position
                     for c in range(n_classes):
-                        weight[kept, c] = steps[c] * (rows.values[i] * factor)
-                    kept += 1
-                    slots[position] = kept
-                looked_at += 1
-        counts[KEPT] = kept
+                        weight[n_kept, c] = steps[c] * (rows.values[i] * factor)
+                    n_kept += 1
+                    slots[position] = n_kept
+                n_considered += 1
+        counts[KEPT] = n_kept
 
 
 @kernel
 def move_slot(state: RandomState, old: int, new: int) -> None:
-    """Give a kept feature another slot."""
+    """Move a kept feature to another slot."""
     state.member[new] = state.member[old]
     state.member_id[new] = state.member_id[old]
     state.weight[new] = state.weight[old]
@@ -276,11 +282,11 @@ def move_slot(state: RandomState, old: int, new: int) -> None:
 
 @kernel
 def thin_rows(
-    indptr: I64, seen: int, n_features: int, random: np.random.Generator, keep: Bool
+    indptr: I64, seen: int, n_features: int, random: np.random.Generator, is_kept: Bool
 ) -> None:
-    """Mark the entries of each row that are in a fresh random ``seen`` of all ``n_features`` features."""
+    """Mark the entries of each row in a new random subset of ``seen`` of all ``n_features``."""
     for row in range(indptr.size - 1):
-        taken = 0
+        n_taken = 0
         for i in range(indptr[row], indptr[row + 1]):
-            keep[i] = random.random() * (n_features - (i - indptr[row])) < seen - taken
-            taken += keep[i]
+            is_kept[i] = random.random() * (n_features - (i - indptr[row])) < seen - n_taken
+            n_taken += is_kept[i]

@@ -1,7 +1,7 @@
-"""Rows brought to a common length, and columns to a common scale, in one pass.
+"""Scale rows to a common length and columns to a common scale, in one pass.
 
-Dense columns are centred and divided by their spread, sparse ones divided by their spread or by a
-typical size.
+Dense columns are centred and divided by their standard deviation, sparse ones divided by their
+standard deviation or by a typical size.
 """
 
 from __future__ import annotations
@@ -14,21 +14,17 @@ from ..types import F64, I32, I64, Floats, Ints, unsigned
 from .storing import bounded
 
 NO_VALUE = -1
-AT_MEAN = (
-    1e-9  # standard deviations from it: a rounding, which the length of a row would make large
-)
-ROUNDING = 1e-12  # of a mean square: a variance below it is what rounding has left of none
-NORMS, ROWS, SQUARES, COUNTED = (
-    0,
-    1,
-    2,
-    3,
-)  # ``totals``: of row norms, rows; of squared norms, rows that have values
+# in standard deviations: a smaller value is a rounding error, which division by the length of a row
+# would make large
+AT_MEAN = 1e-9
+ROUNDING = 1e-12  # share of a mean square: a smaller variance is a rounding error
+# entries of ``totals``: the sum of row norms, rows; the sum of squared norms, rows that have values
+NORMS, ROWS, SQUARES, COUNTED = 0, 1, 2, 3
 
 
 @summing
 def squares_of(values: Floats, begin: int, end: int) -> float:
-    """The squared length of a row."""
+    """Return the squared length of a row."""
     squares = 0.0
     for i in range(unsigned(begin), unsigned(end)):
         squares += np.float64(values[i]) * np.float64(values[i])
@@ -41,7 +37,7 @@ def measure_rows(
     values: Floats,
     unit_length: bool,
     share: float,
-    longest: float,
+    max_ratio: float,
     decay: float,
     totals: F64,
     factors: F64,
@@ -49,13 +45,14 @@ def measure_rows(
     mean_squares: F64,
     counted: F64,
 ) -> None:
-    """What a kernel must know of the length of rows before it learns them.
+    """Compute what learning needs of the lengths of rows: factors, constants, mean squares, counts.
 
-    Given    unit_length: whether every row is divided by its length; share: the intercept's input, in mean lengths;
-             longest: a row whose squared length is more than that many times the mean so far is
-             shortened to it; decay: what a row leaves of the sums before it; totals: see above,
-             which go on.
-    Back     the fields of ``Rows`` of these names. Empty rows count for the mean length, not for the mean square.
+    Given    unit_length: whether every row is divided by its length; share: the input of the
+             intercept as a multiple of the mean length; max_ratio: the largest squared length of a
+             row as a multiple of the mean so far; longer rows are scaled down; decay: the factor
+             by which a row shrinks the sums before it; totals: see above, updated.
+    Back     the fields of ``Rows`` of these names. Empty rows count in the mean length, not in the
+             mean square.
     """
     for row in range(indptr.size - 1):
         squares = squares_of(values, indptr[row], indptr[row + 1])
@@ -67,10 +64,10 @@ def measure_rows(
                 factor = 1.0 / np.sqrt(squares)
                 squares = 1.0
             if totals[COUNTED] > 0.0:
-                most = longest * (totals[SQUARES] / totals[COUNTED])
-                if squares > most:
-                    factor *= np.sqrt(most / squares)
-                    squares = most
+                max_squares = max_ratio * (totals[SQUARES] / totals[COUNTED])
+                if squares > max_squares:
+                    factor *= np.sqrt(max_squares / squares)
+                    squares = max_squares
             totals[SQUARES] += squares
             totals[COUNTED] += 1.0
         totals[NORMS] += np.sqrt(squares)
@@ -83,7 +80,7 @@ def measure_rows(
 
 @inlined
 def kept_length(kept_squares: float, rows: float, mean_square: float) -> float:
-    """The root mean square length of the kept part of the rows; of all of them while nothing of them was kept."""
+    """Return the root mean square length of the kept part of rows; of all rows if none is kept."""
     return float(np.sqrt(kept_squares / rows if kept_squares > 0.0 else mean_square))
 
 
@@ -98,10 +95,12 @@ def scale_by_spread(
     learn: bool,
     scaled: Floats,
 ) -> None:
-    """Sparse values divided by their feature's standard deviation over all rows so far, zeros included; not centred.
+    """Divide sparse values by the standard deviation of their feature over all rows so far.
 
-    Given    seen: the number of rows so far; sums, squares: of each feature's values. With ``learn`` they go on, row
-             by row. A feature that has not varied yet is left as it is.
+    Zeros count, and values are not centred.
+
+    Given    seen: the number of rows so far; sums, squares: of the values of each feature. With
+             ``learn`` they are updated row by row. A feature that has not varied yet is unchanged.
     """
     for row in range(indptr.size - 1):
         if learn:
@@ -120,10 +119,11 @@ def scale_by_spread(
 
 @kernel
 def standardize(matrix: F64, seen: F64, means: F64, deviations: F64, learn: bool) -> None:
-    """Dense rows centred and divided by the standard deviation of their columns over all rows so far, in place.
+    """Standardise dense rows in place by the statistics of their columns over all rows so far.
 
-    Given    means, deviations: of each column, the mean and the sum of squared deviations from it (Welford). With
-             ``learn`` they go on, row by row. A column that has not varied yet gives 0.
+    Given    means, deviations: the mean of each column and the sum of squared deviations from it
+             (Welford). With ``learn`` they are updated row by row. A column that has not varied yet
+             gives 0.
     """
     for row in range(matrix.shape[0]):
         if learn:
@@ -131,9 +131,9 @@ def standardize(matrix: F64, seen: F64, means: F64, deviations: F64, learn: bool
         for j in range(matrix.shape[1]):
             x = matrix[row, j]
             if learn:
-                off = x - means[j]
-                means[j] += off / seen[0]
-                deviations[j] += off * (x - means[j])
+                deviation = x - means[j]
+                means[j] += deviation / seen[0]
+                deviations[j] += deviation * (x - means[j])
             spread = np.sqrt(deviations[j] / seen[0])
             matrix[row, j] = bounded((x - means[j]) / spread) if spread > 0.0 else 0.0
 
@@ -148,7 +148,7 @@ def scale_columns(
     deviations: F64,
     seen: F64,
     table: I32,
-    own: I64,
+    own_ids: I64,
     sizes: F64,
     typical: float,
     learn: bool,
@@ -156,123 +156,126 @@ def scale_columns(
     scaled_indices: Ints,
     scaled_values: Floats,
 ) -> bool:
-    """The rows of a block with every column on its scale; ids ascend as before.
+    """Scale every column of a block of rows; ids ascend as before.
 
-    Given    dense: the ids of the dense columns, ascending; means, deviations: of each, the mean and the sum of squared
-             deviations from it over the ``seen`` rows so far (Welford), which go on with ``learn``;
-             table, own, sizes: the sparse columns that have a size of their own
-             (``kernels.table``); typical: that of all others.
-    Back     the scaled rows. A dense column has a value in every row, unless it has not varied yet or is at its mean;
-             room is needed for all of them. Whether the rows have other columns than before: if
-             not, which is the usual case, ``scaled_indices`` is not filled in, and those of before
-             hold.
+    Given    dense: the ids of the dense columns, ascending; means, deviations: the mean of each and
+             the sum of squared deviations from it over the ``seen`` rows so far (Welford), updated
+             with ``learn``; table, own_ids, sizes: the sparse columns that have their own size
+             (``kernels.table``); typical: the size of all other columns.
+    Back     the scaled rows. A dense column has a value in every row, unless it has not varied yet
+             or the value is at the mean; there must be room for all of them. The result is True if
+             the rows have other columns than before; usually they do not, and then
+             ``scaled_indices`` is not filled in, because the old indices are valid.
     """
     n_dense, factor = dense.size, 1.0 / typical
-    x, z = np.empty(n_dense), np.empty(n_dense, np.float32)
-    at = np.full(
-        n_dense, NO_VALUE
-    )  # where in a row its dense columns are: in most data where they were in the last
-    filled, changed = 0, False
+    dense_values, scaled_dense = np.empty(n_dense), np.empty(n_dense, np.float32)
+    # of the dense columns in a row, which in most data are those of the row before
+    offsets = np.full(n_dense, NO_VALUE)
+    filled, has_new_columns = 0, False
     scaled_indptr[0] = 0
     for row in range(indptr.size - 1):
         begin, end = indptr[row], indptr[row + 1]
         length = end - begin
         seen[0] += learn
-        complete = are_at(at, dense, indices, begin, end) or locate(at, dense, indices, begin, end)
-        if not complete and not changed:
-            copy(indices, indptr[0], scaled_indices, 0, filled)
-            changed = True
-        if complete:
+        is_complete = columns_are_at(offsets, dense, indices, begin, end) or locate_columns(
+            offsets, dense, indices, begin, end
+        )
+        if not is_complete and not has_new_columns:
+            copy_ids(indices, indptr[0], scaled_indices, 0, filled)
+            has_new_columns = True
+        if is_complete:
             if sizes.size:
                 for i in range(begin, end):
-                    own_factor = factor_of(table, own, sizes, factor, indices[i])
-                    scaled_values[filled + i - begin] = bounded(values[i] * own_factor)
+                    column_factor = sparse_factor(table, own_ids, sizes, factor, indices[i])
+                    scaled_values[filled + i - begin] = bounded(values[i] * column_factor)
             else:
                 for i in range(length):
                     scaled_values[unsigned(filled + i)] = bounded(
                         values[unsigned(begin + i)] * factor
                     )
-            if changed:
-                copy(indices, begin, scaled_indices, filled, length)
+            if has_new_columns:
+                copy_ids(indices, begin, scaled_indices, filled, length)
         else:
             length = merge_row(
-                *(indices, values, begin, end, dense, table, own, sizes, factor),
-                *(x, at, scaled_indices, scaled_values, filled),
+                *(indices, values, begin, end, dense, table, own_ids, sizes, factor),
+                *(dense_values, offsets, scaled_indices, scaled_values, filled),
             )
-        if complete and is_run(at):
-            to = filled + at[0]
-            zeros = standardize_row(
-                values, begin + at[0], seen[0], means, deviations, learn, scaled_values, to
+        if is_complete and is_run(offsets):
+            target = filled + offsets[0]
+            n_zeros = standardize_row(
+                values, begin + offsets[0], seen[0], means, deviations, learn, scaled_values, target
             )
         else:
-            if complete:
+            if is_complete:
                 for rank in range(n_dense):
-                    x[rank] = values[unsigned(begin + at[rank])]
-            zeros = standardize_row(x, 0, seen[0], means, deviations, learn, z, 0)
+                    dense_values[rank] = values[unsigned(begin + offsets[rank])]
+            n_zeros = standardize_row(
+                dense_values, 0, seen[0], means, deviations, learn, scaled_dense, 0
+            )
             for rank in range(n_dense):
-                scaled_values[unsigned(filled + at[rank])] = z[rank]
-        if zeros:
-            if not changed:
-                copy(indices, indptr[0], scaled_indices, 0, filled + length)
-                changed = True
-            length = without_zeros(scaled_indices, scaled_values, filled, length)
-        if not complete:
-            at[-1] = NO_VALUE
+                scaled_values[unsigned(filled + offsets[rank])] = scaled_dense[rank]
+        if n_zeros:
+            if not has_new_columns:
+                copy_ids(indices, indptr[0], scaled_indices, 0, filled + length)
+                has_new_columns = True
+            length = drop_zeros(scaled_indices, scaled_values, filled, length)
+        if not is_complete:
+            offsets[-1] = NO_VALUE
         filled += length
         scaled_indptr[row + 1] = filled
-    return changed
+    return has_new_columns
 
 
 @inlined
-def copy(numbers: Ints, begin: int, copied: Ints, to: int, count: int) -> None:
+def copy_ids(numbers: Ints, begin: int, copied: Ints, target: int, count: int) -> None:
+    """Copy ``count`` ids from ``begin`` on to ``target``."""
     for i in range(count):
-        copied[unsigned(to + i)] = numbers[unsigned(begin + i)]
+        copied[unsigned(target + i)] = numbers[unsigned(begin + i)]
 
 
 @inlined
-def factor_of(table: I32, own: I64, sizes: F64, factor: float, feature: int) -> float:
-    """What the values of a sparse column are multiplied by, where some have a size of their own."""
-    position = table[probe(table, own, int(feature))] - 1
+def sparse_factor(table: I32, own_ids: I64, sizes: F64, factor: float, feature: int) -> float:
+    """Return the factor of the values of a sparse column, if some columns have their own size."""
+    position = table[probe(table, own_ids, int(feature))] - 1
     return 1.0 / sizes[position] if position >= 0 else factor
 
 
 @inlined
 def is_run(numbers: I64) -> bool:
-    """Whether ascending numbers follow one another without a gap."""
+    """Return True if ascending numbers are consecutive."""
     return bool(numbers.size and numbers[-1] - numbers[0] == numbers.size - 1)
 
 
 @inlined
-def are_at(at: I64, dense: I64, indices: Ints, begin: int, end: int) -> bool:
-    """Whether the dense columns are at these offsets in the row from ``begin`` to ``end``."""
-    if not at.size:
+def columns_are_at(offsets: I64, dense: I64, indices: Ints, begin: int, end: int) -> bool:
+    """Return True if the dense columns are at these offsets in a row."""
+    if not offsets.size:
         return True
     if (
-        not 0 <= at[-1] < end - begin
-        or indices[begin + at[0]] != dense[0]
-        or indices[begin + at[-1]] != dense[-1]
+        not 0 <= offsets[-1] < end - begin
+        or indices[begin + offsets[0]] != dense[0]
+        or indices[begin + offsets[-1]] != dense[-1]
     ):
         return False
-    if is_run(
-        dense
-    ):  # the ids of a row ascend: then as many between these two can only be the same
-        return is_run(at)
-    differ = 0
+    # the ids of a row ascend, so as many ids between the first and the last must be the same
+    if is_run(dense):
+        return is_run(offsets)
+    difference = 0
     for rank in range(dense.size):
-        differ |= indices[unsigned(begin + at[rank])] ^ dense[rank]
-    return differ == 0
+        difference |= indices[unsigned(begin + offsets[rank])] ^ dense[rank]
+    return difference == 0
 
 
 @kernel
-def locate(at: I64, dense: I64, indices: Ints, begin: int, end: int) -> bool:
-    """Find the offsets of the dense columns in a row; whether all are there."""
+def locate_columns(offsets: I64, dense: I64, indices: Ints, begin: int, end: int) -> bool:
+    """Fill in the offsets of the dense columns in a row; return True if all are present."""
     i = begin
     for rank in range(dense.size):
         while i < end and indices[i] < dense[rank]:
             i += 1
         if i == end or indices[i] != dense[rank]:
             return False
-        at[rank] = i - begin
+        offsets[rank] = i - begin
     return True
 
 
@@ -284,65 +287,78 @@ def merge_row(
     end: int,
     dense: I64,
     table: I32,
-    own: I64,
+    own_ids: I64,
     sizes: F64,
     factor: float,
-    x: Floats,
-    at: I64,
+    dense_values: Floats,
+    offsets: I64,
     scaled_indices: Ints,
     scaled_values: Floats,
-    to: int,
+    target: int,
 ) -> int:
-    """A row with room for the dense columns that it lacks; ``x`` are their values and ``at`` where they are then."""
-    i, filled = begin, to
+    """Copy a row with room for the dense columns that it lacks; return its length.
+
+    Back     dense_values: the values of the dense columns; offsets: their offsets in the new row;
+             the new row, whose sparse columns are scaled.
+    """
+    i, filled = begin, target
     for rank in range(dense.size + 1):
         while i < end and (rank == dense.size or indices[i] < dense[rank]):
             scaled_indices[filled] = indices[i]
-            own_factor = factor_of(table, own, sizes, factor, indices[i]) if sizes.size else factor
-            scaled_values[filled] = bounded(values[i] * own_factor)
+            column_factor = (
+                sparse_factor(table, own_ids, sizes, factor, indices[i]) if sizes.size else factor
+            )
+            scaled_values[filled] = bounded(values[i] * column_factor)
             filled += 1
             i += 1
         if rank < dense.size:
-            x[rank] = 0.0
+            dense_values[rank] = 0.0
             if i < end and indices[i] == dense[rank]:
-                x[rank] = values[i]
+                dense_values[rank] = values[i]
                 i += 1
             scaled_indices[filled] = dense[rank]
-            at[rank] = filled - to
+            offsets[rank] = filled - target
             filled += 1
-    return filled - to
+    return filled - target
 
 
 @summing
 def standardize_row(
-    x: Floats, begin: int, seen: float, means: F64, deviations: F64, learn: bool, z: Floats, to: int
+    row_values: Floats,
+    begin: int,
+    seen: float,
+    means: F64,
+    deviations: F64,
+    learn: bool,
+    scaled_values: Floats,
+    target: int,
 ) -> int:
-    """The dense columns of one row, centred and divided by their standard deviation; how many come out as 0.
+    """Standardise the dense columns of one row; return how many values are 0.
 
-    One that has not varied yet does.
+    A column that has not varied yet gives 0.
     """
-    share = 1.0 / max(1.0, seen)
-    zeros = 0
+    inverse_seen = 1.0 / max(1.0, seen)
+    n_zeros = 0
     for rank in range(means.size):
-        value = x[unsigned(begin + rank)]
+        value = row_values[unsigned(begin + rank)]
         if learn:
-            off = value - means[rank]
-            means[rank] += off * share
-            deviations[rank] += off * (value - means[rank])
-        variance = deviations[rank] * share
-        scaled = np.float32(
+            deviation = value - means[rank]
+            means[rank] += deviation * inverse_seen
+            deviations[rank] += deviation * (value - means[rank])
+        variance = deviations[rank] * inverse_seen
+        scaled_value = np.float32(
             bounded((value - means[rank]) / np.sqrt(variance)) if variance > 0.0 else 0.0
         )
-        if abs(scaled) < AT_MEAN:
-            scaled = np.float32(0.0)
-        z[unsigned(to + rank)] = scaled
-        zeros += scaled == 0.0
-    return zeros
+        if abs(scaled_value) < AT_MEAN:
+            scaled_value = np.float32(0.0)
+        scaled_values[unsigned(target + rank)] = scaled_value
+        n_zeros += scaled_value == 0.0
+    return n_zeros
 
 
 @kernel
-def without_zeros(indices: Ints, values: Floats, begin: int, length: int) -> int:
-    """Close the gaps that zeros leave in a row; how long it is then."""
+def drop_zeros(indices: Ints, values: Floats, begin: int, length: int) -> int:
+    """Remove zeros from a row; return its new length."""
     filled = begin
     for i in range(begin, begin + length):
         if values[i] != 0.0:

@@ -1,4 +1,4 @@
-"""Scores of rows: under a small set of weights; how far off they were, and whether they say which class a row has."""
+"""Compute scores of rows, count their errors, and measure whether they separate the classes."""
 
 from __future__ import annotations
 
@@ -13,22 +13,17 @@ from ..types import F64, I32, I64, Floats, Ints
 from .batch import is_mistake
 from .scaling import squares_of
 
-WEIGHT, MEAN, DEVIATIONS, ERRORS = (
-    0,
-    1,
-    2,
-    3,
-)  # ``totals``: of row weights; of targets; and of squared errors
+# entries of ``totals``: the sum of row weights; mean and squared deviations of the targets; the sum
+# of squared errors
+WEIGHT, MEAN, DEVIATIONS, ERRORS = 0, 1, 2, 3
 ENTRIES = 4
 
 
 class Separation(NamedTuple):
-    """What is counted of scores before their rows are learned: whether they have to do with the classes."""
+    """Counts of scores before their rows are learned, to test whether they separate the classes."""
 
-    hits: I64 = array(
-        "classes", low=0
-    )  # rows that are of the class their scores say, less the mean scores
-    sums: F64 = array("vectors", finite=False)  # all scores
+    hits: I64 = array("classes", low=0)  # rows whose centred scores predict their class
+    sums: F64 = array("vectors", finite=False)  # sums of all scores
     rows: I64 = array("classes", low=0)  # rows that have scores
 
 
@@ -43,17 +38,17 @@ def score_rows(
     unit_length: bool,
     scores: F64,
 ) -> None:
-    """Add to ``scores[r, c]`` the sum of ``weights[j, c] * value`` over the features j of row r that have weights.
+    """Add to ``scores[r, c]`` the sum of ``weights[j, c] * value`` over the features j of row r.
 
-    With ``unit_length`` the sum is divided by the length of the row.
+    Only features in the table have weights. With ``unit_length`` the sum is divided by the length
+    of the row.
     """
     for row in range(scores.shape[0]):
         factor = 1.0
         if unit_length:
             squares = squares_of(values, indptr[row], indptr[row + 1])
-            factor = (
-                1.0 / np.sqrt(squares) if squares > 0.0 else 1.0
-            )  # values that were scaled may all be 0
+            # scaled values may all be 0
+            factor = 1.0 / np.sqrt(squares) if squares > 0.0 else 1.0
         for i in range(indptr[row], indptr[row + 1]):
             position = table[probe(table, ids, int(indices[i]))] - 1
             if position >= 0:
@@ -63,32 +58,36 @@ def score_rows(
 
 @kernel
 def measure_squares(indptr: I64, values: Floats, squares: F64) -> None:
-    """The squared length of every row."""
+    """Fill in the squared length of every row."""
     for row in range(squares.size):
         squares[row] = squares_of(values, indptr[row], indptr[row + 1])
 
 
 @kernel
 def count_errors(numbers: F64, scores: F64, weights: F64, totals: F64) -> None:
-    """Take rows into ``totals``: mean and squared deviations of the targets (Welford), squares of what they are off.
+    """Add rows to ``totals``: mean and squared deviations of the targets (Welford), squared errors.
 
-    Given    numbers: the targets; scores: what was predicted before each row was learned, one column; weights: of rows.
+    Given    numbers: the targets; scores: the prediction for each row before it was learned, one
+             column; weights: of the rows.
     """
     for row in range(numbers.size):
         totals[WEIGHT] += weights[row]
-        off = numbers[row] - totals[MEAN]
-        totals[MEAN] += weights[row] * off / totals[WEIGHT]
-        totals[DEVIATIONS] += weights[row] * off * (numbers[row] - totals[MEAN])
+        deviation = numbers[row] - totals[MEAN]
+        totals[MEAN] += weights[row] * deviation / totals[WEIGHT]
+        totals[DEVIATIONS] += weights[row] * deviation * (numbers[row] - totals[MEAN])
         error = numbers[row] - scores[row, 0]
         totals[ERRORS] += weights[row] * error * error
 
 
 @kernel
 def count_hits(separation: Separation, scores: F64, codes: I64) -> None:
-    """Judge rows by their scores, a line each, less the mean scores of all rows before; NaN where a row has none.
+    """Count the rows whose class is predicted by their scores less the mean scores so far.
 
-    Less the mean, a score says which class a row has rather than other rows: where one class is
-    rare, no score may reach 0, and the rare class may have the largest ones all the same.
+    Given    scores: one line per row, NaN if a row has none; codes: the class of each row.
+    Back     ``separation``, changed in place.
+
+    Less the mean, a score compares a row with the other rows: if a class is rare, its rows may have
+    the largest scores although none of these reaches 0.
     """
     hits, sums, rows = separation.hits, separation.sums, separation.rows
     centred = np.empty(sums.size)

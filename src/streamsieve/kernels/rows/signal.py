@@ -1,4 +1,7 @@
-"""SOFS by signal to noise (after Wu, Hoi, Mei, Yu 2017), for two classes or numbers: eight bytes per feature."""
+"""Learn SOFS by signal to noise for two classes or numbers, with eight bytes per feature.
+
+After Wu, Hoi, Mei, Yu 2017.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from ..arrays import array
 from ..jit import kernel
 from ..table import probe, remove
 from ..types import F32, F64, I32, I64, unsigned
-from .batch import Rows, longest_row
+from .batch import Rows, max_row_length
 from .confidence import MIN_SCALE, SCALE
 from .curve import Curve, count_mistakes, count_squares
 from .members import (
@@ -30,43 +33,40 @@ from .members import (
 )
 from .scaling import kept_length
 from .signal_steps import EXCESS, WEIGHT, key_of, learn_cells, learn_kept, learn_shadows
-from .storing import bounded, cell_of, give_back, limited, noise_of, storable
+from .storing import bounded, cell_of, limited, merge_into_cell, noise_of, storable
 
 SIZE, SEEN = 0, 1  # entries of ``usual``
-QUANTILE = 0.9  # of the sizes of errors: the usual size
-ALLOWED = 3.0  # times as large as usual: larger errors are clipped
-SLOWEST = 0.02  # step of the logarithm of the usual size
+QUANTILE = 0.9  # of the absolute errors: their scale
+MAX_ERROR_RATIO = 3.0  # errors are clipped to so many times their scale
+MIN_RATE = 0.02  # smallest step of the logarithm of the scale
 MAX_ERROR = 1e308  # an error that is not clipped
 
 
 class SignalState(NamedTuple):
-    """What SOFS remembers. ``cells`` has a row per feature, everything else an entry per kept feature.
+    """The state of SOFS: ``cells`` has one row per feature, other arrays one per kept feature.
 
-    A row of ``cells`` is the precision above its start, ``(1/S - 1) / scale``, made by
-    ``storable``, and the shadow weight of a feature that is not kept. A first entry with its sign
-    bit set names the slot of a kept one instead, ``-1 - bits``. All zeros is a feature never seen.
-    In fixed memory, where features that are not kept share cells, none names a slot.
+    A row of ``cells`` has the precision above its start, ``(1/S - 1) / scale``, made by
+    ``storable``, and the shadow weight of a feature that is not kept. If the sign bit of the first
+    entry is set, it gives the slot of a kept feature instead, ``-1 - bits``. A row of zeros is a
+    feature never seen. In fixed memory, where features that are not kept share cells, no cell gives
+    a slot.
     """
 
-    cells: F32 = array(
-        "features", 2, finite=False
-    )  # excess, weight; in fixed memory a row per cell
+    # excess, weight; in fixed memory one row per cell
+    cells: F32 = array("features", 2, finite=False)
     member: I64 = MEMBER  # the position of the feature
     member_id: I64 = MEMBER_ID
-    key: F64 = array(
-        "budget", finite=False
-    )  # a lower bound of ``fresh``, by which the heap is ordered
+    # a lower bound of ``fresh``, by which the heap is ordered
+    key: F64 = array("budget", finite=False)
     heap: I32 = SLOT_NUMBERS  # slots in heap order
-    heap_position: I32 = SLOT_NUMBERS  # where it is in the heap
-    fresh: F64 = array("budget", finite=False)  # mu^2 / S / scale, what it is kept by
+    heap_position: I32 = SLOT_NUMBERS  # where each slot is in the heap
+    fresh: F64 = array("budget", finite=False)  # the current key, mu^2 / S / scale
     weight: F64 = array("budget")  # mu
     excess: F32 = array("budget", low=0)
     bias: F64 = array(1, 2)  # weight and excess of the intercept
-    scale: F64 = SCALE  # what forgetting has left of old precision
-    kept_squares: F64 = array(
-        1, low=0
-    )  # the squared length of the kept part of the rows so far, summed
-    # where large errors are clipped: the usual size of errors, and the rows it was found from
+    scale: F64 = SCALE  # the remaining share of old precision after forgetting
+    kept_squares: F64 = array(1, low=0)  # the sum of squared lengths of the kept parts of rows
+    # if large errors are clipped: the scale of errors, and the rows it was estimated from
     usual: F64 = array(2, low=0)
     counts: I64 = COUNTS  # kept features, mistakes, updates
 
@@ -85,45 +85,46 @@ def signal_update(
 ) -> None:
     """Learn the rows of one block, in order.
 
-    Problem  per row, with K the kept features, S the diagonal covariance, e = y - mu.x over K and the intercept, gamma
-             the row's; classes are y = 1 and y = -1, and a row is learned only if y e > 0, which is
-             a hinge loss:
+    Problem  per row, with K the kept features, S the diagonal covariance, e = y - mu.x over K and
+             the intercept, and gamma that of the row; classes are y = 1 and y = -1, and a row is
+             learned only if y e > 0 (hinge loss):
                  D = gamma + S_b c^2 + sum over K of S_jj x_j^2
                  kept      mu_j += e S_jj x_j / D
-                 shadows   mu_j += e_j S_jj x_j / (D + S_jj x_j^2),  e_j = e - mu_j x_j, or 0 for classes if y e_j < 0
+                 shadows   mu_j += e_j S_jj x_j / (D + S_jj x_j^2)
+                           with e_j = e - mu_j x_j, or 0 for classes if y e_j < 0
                  all       1/S_jj += x_j^2 / gamma
              then keep the B features of largest |mu_j| / sqrt(S_jj). Shadow weights take no part in
              the score: each learns as if it were the only one added to the kept ones. The intercept
              is a kept feature b outside the budget; its input c is ``share`` times the root mean
-             square length of the kept part of the rows so far. For numbers with outliers (Huber): e
-             and e_j are clipped at 3 Q, and what precision grows by is multiplied by min(1, 3 Q /
-             |e|); Q is a running 0.9 quantile of |e| that moves after the row. While it is 0
-             nothing is clipped.
-    Given    as in ``confidence_update``; ``rows.codes`` or, for numbers, ``rows.numbers``; first_size: Q before the
-             first row, or below 0 if nothing is to be clipped; table: None, or in fixed memory the
-             table of kept features (see ``storing``), where positions are ids.
+             square length of the kept part of the rows so far. For numbers with outliers (Huber), e
+             and e_j are clipped at 3 Q, and the growth of precision is multiplied by
+             min(1, 3 Q / |e|). Q is a running 0.9 quantile of |e|, updated after the row; while it
+             is 0 nothing is clipped.
+    Given    as in ``confidence_update``; ``rows.codes`` or, for numbers, ``rows.numbers``;
+             first_size: Q before the first row, or below 0 if nothing is clipped; table: None, or
+             in fixed memory the table of kept features (see ``storing``), where positions are ids.
     Back     ``state``, ``table`` and ``curve``, changed in place.
 
-    In fixed memory features of a row that share a cell step one after the other, lowest id first,
-    and what is compared with the kept ones is the cell as it then is. A feature that enters takes
-    what is in its cell with it, which is empty afterwards: whatever shared it would enter next with
-    the same weight.
+    In fixed memory, features of a row that share a cell step one after the other, lowest id first,
+    and the resulting cell is compared with the kept features. A feature that enters takes over the
+    contents of its cell, which is empty afterwards; otherwise the other features in the cell would
+    enter next with the same weight.
 
     Only the features of the row change their keys and only they compete: O(m log B) per row. A
     member whose key falls moves in the heap at once; one whose key rises stays where it is, with a
-    bound that is too low, until it comes to the root and an outsider is compared with it. Keys are
-    squared, and divided by the scale so that those of different ages compare.
+    bound that is too low, until it reaches the root and an outsider is compared with it. Keys are
+    squared, and divided by the scale so that keys of different ages are comparable.
     """
     cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
     heap, heap_position, key = state.heap, state.heap_position, state.key
-    member_id, fresh = state.member_id, state.fresh
+    member_id, current_key = state.member_id, state.fresh
     flags = cells.view(np.int32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
-    longest = longest_row(indptr)
-    kept = start_part(longest)
-    out = start_part(longest)
+    max_length = max_row_length(indptr)
+    kept = make_row_features(max_length)
+    out = make_row_features(max_length)
     scores = np.empty(1)
-    numeric = rows.numbers.size > 0
+    is_numeric = rows.numbers.size > 0
     bias_weight, bias_excess, scale = state.bias[0, 0], state.bias[0, 1], state.scale[0]
     kept_squares = state.kept_squares[0]
     for row in range(rows.factors.size):
@@ -146,17 +147,17 @@ def signal_update(
             x = values[i] * factor
             if flag < 0:
                 slot = unsigned(-1 - flag)
-                part = weight[slot] * x
-                score += part
+                term = weight[slot] * x
+                score += term
                 squares += x * x
                 if curve is not None:
-                    curve.sums[curve.bucket[slot], 0] += part
-                kept.at[n_kept] = slot
+                    curve.sums[curve.bucket[slot], 0] += term
+                kept.place[n_kept] = slot
                 kept.x[n_kept] = x
                 kept.excess[n_kept] = excess[slot]
                 n_kept += unsigned(1)
             else:
-                out.at[n_out] = position
+                out.place[n_out] = position
                 out.x[n_out] = x
                 if table is None:
                     out.excess[n_out] = cells[position, EXCESS]
@@ -167,7 +168,7 @@ def signal_update(
         score += bias_weight * constant
         rows.scores[row, 0] = score
         low, high = -MAX_ERROR, MAX_ERROR
-        if numeric:
+        if is_numeric:
             error = rows.numbers[row] - score
             if curve is not None:
                 count_squares(curve, bias_weight * constant, rows.numbers[row])
@@ -184,22 +185,22 @@ def signal_update(
         if gamma == 0.0:
             continue
         counts[UPDATES] += 1
-        growth, start = 1.0 / (gamma * scale), 1.0 / scale
-        clipped = error
+        growth, inverse_scale = 1.0 / (gamma * scale), 1.0 / scale
+        clipped_error = error
         if first_size >= 0.0:
             if state.usual[SEEN] == 0.0:
                 state.usual[SIZE] = first_size
             if state.usual[SIZE] > 0.0:
-                high = ALLOWED * state.usual[SIZE]
+                high = MAX_ERROR_RATIO * state.usual[SIZE]
                 low = -high
                 if abs(error) > high:
                     growth *= high / abs(error)
-                clipped = min(max(error, low), high)
-            move_usual(state.usual, abs(error))
+                clipped_error = min(max(error, low), high)
+            update_error_scale(state.usual, abs(error))
         bias_variance = 1.0 / (1.0 + bias_excess * scale)
         spread = gamma + bias_variance * constant * constant
         noise = noise_of(counts[UPDATES])
-        spread += learn_kept(kept.x, kept.excess, n_kept, scale, growth, noise, kept.step)
+        spread += learn_kept(kept.x, kept.excess, n_kept, scale, growth, noise, kept.variance_x)
         if table is None:
             learn_shadows(
                 out.x,
@@ -217,69 +218,83 @@ def signal_update(
             )
         else:
             learn_cells(
-                out.at, out.x, cells, n_out, scale, growth, noise, spread, error, low, high, out.key
+                out.place,
+                out.x,
+                cells,
+                n_out,
+                scale,
+                growth,
+                noise,
+                spread,
+                error,
+                low,
+                high,
+                out.key,
             )
-        step = limited(clipped / spread)
+        step = limited(clipped_error / spread)
         bias_weight = bounded(bias_weight + step * bias_variance * constant)
         bias_excess = storable(bias_excess + constant * constant * growth)
         for i in range(n_kept):
-            slot = unsigned(kept.at[i])
-            weight[slot] += step * kept.step[i]
+            slot = unsigned(kept.place[i])
+            weight[slot] += step * kept.variance_x[i]
             excess[slot] = kept.excess[i]
-            fresh[slot] = weight[slot] * weight[slot] * (start + excess[slot])
-            if fresh[slot] < key[slot]:
-                key[slot] = fresh[slot]
+            current_key[slot] = weight[slot] * weight[slot] * (inverse_scale + excess[slot])
+            if current_key[slot] < key[slot]:
+                key[slot] = current_key[slot]
                 update_heap(heap, heap_position, key, member_id, counts[KEPT], slot)
-        best = -1.0
+        max_key = -1.0
         for i in range(n_out):
             if table is None:
-                position = unsigned(out.at[i])
+                position = unsigned(out.place[i])
                 cells[position, EXCESS] = out.excess[i]
                 cells[position, WEIGHT] = out.weight[i]
-            best = max(best, out.key[i])
-        if slot_for(heap, key, counts[KEPT], best) != NO_SLOT:
+            max_key = max(max_key, out.key[i])
+        if slot_for(heap, key, counts[KEPT], max_key) != NO_SLOT:
             for i in range(n_out):
                 if table is not None:
-                    cell, _ = cell_of(out.at[i], cells.shape[0])
-                    out.key[i] = key_of(cells[cell, EXCESS], cells[cell, WEIGHT], start)
+                    cell, _ = cell_of(out.place[i], cells.shape[0])
+                    out.key[i] = key_of(cells[cell, EXCESS], cells[cell, WEIGHT], inverse_scale)
                 if slot_for(heap, key, counts[KEPT], out.key[i]) != NO_SLOT:
-                    insert_if_larger(state, ids, table, curve, out.at[i], out.key[i])
+                    insert_if_larger(state, ids, table, curve, out.place[i], out.key[i])
     state.bias[0, 0], state.bias[0, 1], state.scale[0] = bias_weight, bias_excess, scale
     state.kept_squares[0] = kept_squares
 
 
-class Part(NamedTuple):
-    """The kept features of a row, or the others, one after the other: what the vectorised loops below work on."""
+class RowFeatures(NamedTuple):
+    """The kept features of a row or its outsiders, as arrays for vectorised loops."""
 
-    at: I64  # slots, or positions (in fixed memory ids)
+    place: I64  # slots of kept features, positions of outsiders, in fixed memory ids
     x: F64
     excess: F32
     weight: F32  # of outsiders
-    step: F64  # S x of kept features
+    variance_x: F64  # S x, of kept features
     key: F64  # of outsiders
 
 
 @kernel
-def start_part(longest: int) -> Part:
-    return Part(
-        np.empty(longest, np.int64),
-        np.empty(longest),
-        np.empty(longest, np.float32),
-        np.empty(longest, np.float32),
-        np.empty(longest),
-        np.empty(longest),
+def make_row_features(max_length: int) -> RowFeatures:
+    """Return arrays for the features of the longest row, not filled in."""
+    return RowFeatures(
+        np.empty(max_length, np.int64),
+        np.empty(max_length),
+        np.empty(max_length, np.float32),
+        np.empty(max_length, np.float32),
+        np.empty(max_length),
+        np.empty(max_length),
     )
 
 
 @kernel
-def move_usual(usual: F64, size: float) -> None:
-    """Let the usual size of errors follow its quantile, after one more error of this size."""
-    usual[SEEN] += 1.0
-    if usual[SIZE] == 0.0:  # no target was off yet
-        usual[SIZE] = size
+def update_error_scale(error_scale: F64, size: float) -> None:
+    """Move the scale of errors towards its quantile, after one more absolute error ``size``."""
+    error_scale[SEEN] += 1.0
+    if error_scale[SIZE] == 0.0:  # no prediction was wrong yet
+        error_scale[SIZE] = size
         return
-    pace = max(SLOWEST, 1.0 / np.sqrt(usual[SEEN]))
-    usual[SIZE] *= np.exp(QUANTILE * pace if size > usual[SIZE] else (QUANTILE - 1.0) * pace)
+    rate = max(MIN_RATE, 1.0 / np.sqrt(error_scale[SEEN]))
+    error_scale[SIZE] *= np.exp(
+        QUANTILE * rate if size > error_scale[SIZE] else (QUANTILE - 1.0) * rate
+    )
 
 
 @kernel
@@ -291,15 +306,15 @@ def insert_if_larger(
     position: int,
     value: float,
 ) -> None:
-    """Let the outsider at ``position`` take a free slot, or the root's if its own key, ``value``, is larger."""
-    cells, counts, fresh = state.cells, state.counts, state.fresh
+    """Give the outsider at ``position`` a free slot, or the root's if its key is larger."""
+    cells, counts, current_key = state.cells, state.counts, state.fresh
     heap, heap_position, key = state.heap, state.heap_position, state.key
     member, member_id = state.member, state.member_id
-    slot = slot_by_bounds(heap, heap_position, key, member_id, counts[KEPT], fresh, value)
+    slot = slot_by_bounds(heap, heap_position, key, member_id, counts[KEPT], current_key, value)
     if slot == NO_SLOT:
         return
     if table is not None:
-        exchange(state, table, slot, position)
+        swap_features(state, table, slot, position)
     else:
         if slot < counts[KEPT]:
             cells[member[slot], EXCESS] = storable(state.excess[slot])
@@ -307,7 +322,7 @@ def insert_if_larger(
         state.weight[slot] = cells[position, WEIGHT]
         state.excess[slot] = cells[position, EXCESS]
         cells.view(np.int32)[position, EXCESS] = -1 - slot
-    fresh[slot] = value
+    current_key[slot] = value
     insert(heap, heap_position, key, member, member_id, counts, slot, position, ids, value)
     if table is not None:
         table[probe(table, member_id, position)] = slot + 1
@@ -316,23 +331,23 @@ def insert_if_larger(
 
 
 @kernel
-def exchange(state: SignalState, table: I32, slot: int, feature: int) -> None:
-    """Move what a cell has of ``feature`` to a slot, and then the member that had it, if any, to its cell."""
+def swap_features(state: SignalState, table: I32, slot: int, feature: int) -> None:
+    """Move a feature from its cell to a slot, and the previous member of the slot to its cell."""
     cells = state.cells
     weight, excess = state.weight[slot], state.excess[slot]
-    cell, side = cell_of(feature, cells.shape[0])
-    state.weight[slot] = side * cells[cell, WEIGHT]
+    cell, sign = cell_of(feature, cells.shape[0])
+    state.weight[slot] = sign * cells[cell, WEIGHT]
     state.excess[slot] = cells[cell, EXCESS]
     cells[cell, EXCESS] = cells[cell, WEIGHT] = 0.0
     if slot < state.counts[KEPT]:
-        cell, side = cell_of(state.member_id[slot], cells.shape[0])
-        give_back(cells, cell, EXCESS, WEIGHT, excess, side * weight)
+        cell, sign = cell_of(state.member_id[slot], cells.shape[0])
+        merge_into_cell(cells, cell, EXCESS, WEIGHT, excess, sign * weight)
         remove(table, state.member_id, state.member_id[slot])
 
 
 @kernel
 def rescale(state: SignalState, scale: float) -> None:
-    """Put what forgetting has left into the stored precisions, before the scale becomes too small."""
+    """Multiply the scale into the stored precisions before it becomes too small."""
     flags = state.cells.view(np.int32)
     for position in range(state.cells.shape[0]):
         if flags[position, EXCESS] > 0:
@@ -341,5 +356,5 @@ def rescale(state: SignalState, scale: float) -> None:
         state.excess[slot] = storable(state.excess[slot] * scale)
         state.key[slot] *= scale
         state.fresh[slot] *= scale
-    # keys that have become too small are equal now
+    # keys that are too small have become equal
     rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])

@@ -1,7 +1,7 @@
-"""The steps of SOFS by signal to noise (after Wu, Hoi, Mei, Yu 2017): precisions, shadow weights, keys.
+"""Steps of SOFS by signal to noise (after Wu, Hoi, Mei, Yu 2017): precisions, weights, keys.
 
-What ``signal_update`` does to the kept features of a row and to the others; see there for the
-rules.
+These functions update the kept features and the outsiders of a row; the rules are in
+``signal_update``.
 """
 
 from __future__ import annotations
@@ -17,14 +17,17 @@ EXCESS, WEIGHT = 0, 1  # columns of ``cells``
 
 @summing
 def learn_kept(
-    x: F64, excess: F32, count: int, scale: float, growth: float, noise: int, step: F64
+    x: F64, excess: F32, count: int, scale: float, growth: float, noise: int, variance_x: F64
 ) -> float:
-    """What a row does to the precisions of its kept features; their part of D, and S x in ``step``."""
+    """Update the precisions of a row's kept features; return their part of D.
+
+    Back     excess: updated; variance_x: S x, with S from before the row.
+    """
     spread = 0.0
     for i in range(count):
         variance = 1.0 / (1.0 + excess[i] * scale)
         excess[i] = rounded(storable(excess[i] + x[i] * x[i] * growth), noise)
-        step[i] = variance * x[i]
+        variance_x[i] = variance * x[i]
         spread += variance * x[i] * x[i]
     return spread
 
@@ -44,9 +47,9 @@ def learn_shadows(
     high: float,
     key: F64,
 ) -> None:
-    """What a row does to the precisions and shadow weights of its outsiders, and the keys they then have."""
+    """Update the precisions and shadow weights of a row's outsiders, and fill in their keys."""
     for i in range(count):
-        excess[i], weight[i] = learned_shadow(
+        excess[i], weight[i] = step_shadow(
             x[i], excess[i], weight[i], scale, growth, noise, spread, error, low, high
         )
         key[i] = key_of(excess[i], weight[i], 1.0 / scale)
@@ -67,8 +70,12 @@ def learn_cells(
     high: float,
     key: F64,
 ) -> None:
-    """``learn_shadows`` of outsiders in their cells, one after the other: some may share one."""
-    if noise < 0:  # apart, since this loop is not vectorised and would ask again for every outsider
+    """Update the cells of a row's outsiders, one after the other, since some may share a cell.
+
+    The rules are those of ``learn_shadows``.
+    """
+    # two loops, which are not vectorised and would otherwise test the noise for every outsider
+    if noise < 0:
         for i in range(count):
             learn_cell(
                 features[i], x[i], cells, scale, growth, NEAREST, spread, error, low, high, key, i
@@ -93,12 +100,13 @@ def learn_cell(
     low: float,
     high: float,
     key: F64,
-    i: int,
+    rank: int,
 ) -> None:
-    at, side = cell_of(feature, cells.shape[0])
-    cell = unsigned(at)
-    cells[cell, EXCESS], cells[cell, WEIGHT] = learned_shadow(
-        side * x,
+    """Update the cell of one outsider, and fill in its key."""
+    cell_number, sign = cell_of(feature, cells.shape[0])
+    cell = unsigned(cell_number)
+    cells[cell, EXCESS], cells[cell, WEIGHT] = step_shadow(
+        sign * x,
         cells[cell, EXCESS],
         cells[cell, WEIGHT],
         scale,
@@ -109,11 +117,11 @@ def learn_cell(
         low,
         high,
     )
-    key[i] = key_of(cells[cell, EXCESS], cells[cell, WEIGHT], 1.0 / scale)
+    key[rank] = key_of(cells[cell, EXCESS], cells[cell, WEIGHT], 1.0 / scale)
 
 
 @inlined_summing
-def learned_shadow(
+def step_shadow(
     x: float,
     excess: float,
     weight: float,
@@ -125,19 +133,20 @@ def learned_shadow(
     low: float,
     high: float,
 ) -> tuple[np.float32, np.float32]:
-    """What a row of value ``x`` makes of the precision and the shadow weight of an outsider, as a cell can hold them.
+    """Return the precision and the shadow weight of an outsider after a row of value ``x``.
 
-    Its error is between ``low`` and ``high``. S x / (D + S x^2) is x / (D / S + x^2): one division.
+    Its error is clipped to ``low`` and ``high``. S x / (D + S x^2) is computed as
+    x / (D / S + x^2), with one division.
     """
-    own = min(max(error - weight * x, low), high)
-    squared = x * x
-    step = own * x / (spread * (1.0 + excess * scale) + squared)
-    return rounded(storable(excess + squared * growth), noise), rounded(
+    outsider_error = min(max(error - weight * x, low), high)
+    x_squared = x * x
+    step = outsider_error * x / (spread * (1.0 + excess * scale) + x_squared)
+    return rounded(storable(excess + x_squared * growth), noise), rounded(
         bounded(weight + step), noise
     )
 
 
 @inlined_summing
-def key_of(excess: float, weight: float, start: float) -> float:
-    """Signal to noise, squared and over the scale, of which ``start`` is the inverse."""
-    return np.float64(weight) * np.float64(weight) * (start + excess)
+def key_of(excess: float, weight: float, inverse_scale: float) -> float:
+    """Return the key: squared signal to noise, divided by the scale."""
+    return np.float64(weight) * np.float64(weight) * (inverse_scale + excess)

@@ -1,72 +1,72 @@
-"""Numbers as a state can hold them: finite, in range, and never to be taken for the name of a slot.
+"""Bring numbers into the form that a state can hold: finite, in range, never mistaken for a slot.
 
 In some states the first entry of a cell is a float32 or, with its sign bit set, the slot of a kept
-feature. Whatever data and parameters make of a precision, a negative number, -0.0 or a NaN of
-either sign, ``storable`` lets none of them through. All that is stored in such an entry goes
-through it, so no arithmetic can make an index.
+feature. Extreme data and parameters can turn a precision into a negative number, -0.0 or a NaN of
+either sign; ``storable`` lets none of them through. Every number stored in such an entry passes
+through it, so no arithmetic can produce an index.
 
-Late rows are rounded by chance. A float32 has 24 bits: after 2^24 rows of a like size a sum of
-squares would stop to grow, and whatever began later would never be kept. From row ``FIRST_LATE_UPDATE`` on,
-counting those that taught something, a sum is therefore rounded up with the probability that keeps
-its mean right. The chance is a hash of the number of the row: the same in every run over the same
-rows, and for all features of a row, so that equal columns stay equal.
+Late rows get stochastic rounding. A float32 has 24 bits: after 2^24 rows of similar size a sum of
+squares would stop growing, and features that appear later would never be kept. From row
+``FIRST_LATE_UPDATE`` on, counting the rows that caused an update, rounding therefore goes up with
+the probability that keeps the expected value of a sum. The random bits are a hash of the number of
+the update: the same in every run over the same rows, and for all features of a row, so that equal
+columns stay equal.
 
 In fixed memory, for any number of ids, features that are not kept share cells. A hash of its id
-gives a feature a cell, which it has together with many others, and a sign, by which its weight is
-in there: the weights of those that share a cell cancel out rather than add up. Kept features have
-slots of their own, found by a table as in ``kernels.table``, of slots + 1 by the ids in
-``member_id``.
+gives a feature a cell, shared with many others, and a sign by which its weight there is multiplied,
+so that the weights of features in one cell cancel out rather than add up. Kept features have their
+own slots, looked up in a table as in ``kernels.table``, of slots + 1 by the ids in ``member_id``.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ..chance import GOLDEN, mixed
+from ..chance import GOLDEN, mix_bits
 from ..jit import inlined
 from ..types import F32
 
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
-BITS_OF_INFINITY = 0x7F800000  # of a float32: finite ones from 0 on are below
+BITS_OF_INFINITY = 0x7F800000  # of a float32: finite numbers from 0 on have smaller bits
 MAX_STEP = 1e60
-FIRST_LATE_UPDATE = (
-    1 << 22
-)  # rows that taught something: before, nearest rounding is wrong by an eighth of a square at most
-NEAREST = -1  # the noise of rows that are not late
-LOST_BITS = 29  # of a float64 that a float32 does not have
-LOST = np.int64((1 << LOST_BITS) - 1)
+# number of updates; before it, nearest rounding is wrong by at most an eighth of a square
+FIRST_LATE_UPDATE = 1 << 22
+NEAREST = -1  # the noise of rows that are not late: round to nearest
+LOST_BITS = 29  # bits of a float64 that a float32 does not have
+LOST_MASK = np.int64((1 << LOST_BITS) - 1)
 ONE = np.uint64(1)
 
 
 @inlined
 def storable(excess: float) -> float:
-    """A precision above its start as a cell can hold it: from 0, its sign bit not set, to the largest float32.
+    """Clip a precision above its start to [0, largest float32], with the sign bit not set.
 
-    What is not a number becomes the largest: too much of it made it so.
+    A NaN becomes the largest float32, because it comes from an overflow.
     """
     return max(0.0, min(MAX_FLOAT32, excess))
 
 
 @inlined
 def bounded(weight: float) -> float:
-    """A weight as a cell can hold it: never infinite, always a number."""
+    """Clip a weight to the range of float32, so that it is never infinite or NaN."""
     return max(-MAX_FLOAT32, min(MAX_FLOAT32, weight))
 
 
 @inlined
 def limited(step: float) -> float:
-    """What a row is multiplied by before it is added to weights: always a number, and so small that none overflows.
+    """Clip the step that multiplies a row before it is added to weights.
 
-    Times the largest float32 and 10^12 rows, a weight is below 10^111: it can be squared.
+    It is never NaN, and so small that no weight overflows: times the largest float32 and 10^12
+    rows, a weight is below 10^111, so it can be squared.
     """
     return max(-MAX_STEP, min(MAX_STEP, step))
 
 
 @inlined
 def noise_of(updates: int) -> int:
-    """How the numbers of a row are rounded, of which this many have taught something: NEAREST, or 29 bits of chance."""
+    """Return the rounding of an update: NEAREST, or 29 random bits if it is late."""
     return int(
-        np.int64(mixed(np.uint64(updates) + GOLDEN) & np.uint64(LOST))
+        np.int64(mix_bits(np.uint64(updates) + GOLDEN) & np.uint64(LOST_MASK))
         if updates >= FIRST_LATE_UPDATE
         else np.int64(NEAREST)
     )
@@ -74,33 +74,34 @@ def noise_of(updates: int) -> int:
 
 @inlined
 def rounded(number: float, noise: int) -> np.float32:
-    """A number as a float32: the nearest, or, if the row is late, the next one up or down by chance."""
+    """Round a number to float32: to nearest, or stochastically up or down if the row is late."""
     if noise < 0:
         return np.float32(number)
     bits = np.float64(number).view(np.int64)
-    return np.float32(np.int64((bits + noise) & ~LOST).view(np.float64))
+    return np.float32(np.int64((bits + noise) & ~LOST_MASK).view(np.float64))
 
 
 @inlined
 def cell_of(feature: int, n_cells: int) -> tuple[int, float]:
-    """Return the cell of a feature that is not kept, and the sign by which it is in there."""
-    bits = mixed(np.uint64(feature) + GOLDEN)
+    """Return the cell of a feature that is not kept, and the sign of its weight there."""
+    bits = mix_bits(np.uint64(feature) + GOLDEN)
     sign = 1.0 if bits & ONE else -1.0
     return int((bits >> ONE) % np.uint64(n_cells)), sign
 
 
 @inlined
-def give_back(
-    cells: F32, cell: int, excess_at: int, weight_at: int, excess: float, weight: float
+def merge_into_cell(
+    cells: F32, cell: int, excess_column: int, weight_column: int, excess: float, weight: float
 ) -> None:
-    """Take a feature that was kept into a cell: the mean of the weights by their precisions, which are added.
+    """Merge a feature that was kept into a cell.
 
-    ``weight`` is with the sign by which the feature is in the cell.
+    The new weight is the mean of both weights by their precisions; the precisions are added.
+    ``weight`` has the sign of the feature in the cell.
     """
-    total = np.float64(cells[cell, excess_at]) + excess
+    total = np.float64(cells[cell, excess_column]) + excess
     if total > 0.0:
         sum_of_weights = (
-            np.float64(cells[cell, excess_at]) * cells[cell, weight_at] + excess * weight
+            np.float64(cells[cell, excess_column]) * cells[cell, weight_column] + excess * weight
         )
-        cells[cell, weight_at] = bounded(sum_of_weights / total)
-    cells[cell, excess_at] = storable(total)
+        cells[cell, weight_column] = bounded(sum_of_weights / total)
+    cells[cell, excess_column] = storable(total)
