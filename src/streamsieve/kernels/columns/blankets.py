@@ -292,7 +292,7 @@ def find_weakest_association(
     Back     the smallest association; the size of the set that separates, or 0; and in ``given``
              that set.
     """
-    least = np.inf
+    weakest = np.inf
     size, chosen = 1 - fixed, np.arange(max_given + 1)
     while size <= min(max_given - fixed, n_pool):
         for i in range(size):
@@ -301,10 +301,10 @@ def find_weakest_association(
         strength = association(tests, value, freedom)
         if strength == 0.0:
             return 0.0, fixed + size
-        if strength < least:
-            least = strength
+        if strength < weakest:
+            weakest = strength
         size = next_set(chosen, size, n_pool)
-    return least, 0
+    return weakest, 0
 
 
 @kernel
@@ -321,7 +321,7 @@ def parents_and_children(
              separates each other column from the centre, and its size.
     """
     n_columns, n_rows = columns.norms.size, weights.size
-    least = np.zeros(n_columns)
+    weakest = np.zeros(n_columns)
     separators, n_separators = (
         np.zeros((n_columns, max_given), np.int64),
         np.zeros(n_columns, np.int64),
@@ -338,8 +338,8 @@ def parents_and_children(
             variables.correlations[1, CENTRE] = relevance[column]
             value, freedom = statistic_given(variables, tests, 1, CENTRE, given, 0)
             strength = association(tests, value, freedom)
-            least[column] = strength if strength > 0.0 else 0.0
-    candidates = np.flatnonzero(least)
+            weakest[column] = strength if strength > 0.0 else 0.0
+    candidates = np.flatnonzero(weakest)
     shared = np.zeros((FIRST_SLOTS, candidates.size))  # correlations of slots with candidates
     joined, pool = np.empty(candidates.size, np.int64), np.arange(1, candidates.size + 1)
     free = np.ones(candidates.size, np.bool_)
@@ -348,8 +348,8 @@ def parents_and_children(
     while True:
         best, best_strength = -1, 0.0
         for number in range(candidates.size):
-            if free[number] and is_stronger(least[candidates[number]], best_strength):
-                best, best_strength = number, least[candidates[number]]
+            if free[number] and is_stronger(weakest[candidates[number]], best_strength):
+                best, best_strength = number, weakest[candidates[number]]
         if best < 0:
             break
         if n_joined + 3 > variables.n_levels.size:
@@ -374,7 +374,7 @@ def parents_and_children(
             strength, size = find_weakest_association(
                 variables, tests, n_joined + 1, pool, n_joined - 1, 1, max_given, given
             )
-            least[column] = min(least[column], strength)
+            weakest[column] = min(weakest[column], strength)
             if strength == 0.0:
                 free[number] = False
                 record_separator(separators, n_separators, column, joined, given, size)
@@ -385,11 +385,11 @@ def parents_and_children(
         strength, size = find_weakest_association(
             variables, tests, slot, others, others.size, 0, max_given, given
         )
-        least[joined[slot - 1]] = min(least[joined[slot - 1]], strength)
+        weakest[joined[slot - 1]] = min(weakest[joined[slot - 1]], strength)
         if strength == 0.0:
             stays[slot - 1] = False
             record_separator(separators, n_separators, joined[slot - 1], joined, given, size)
-    return joined[:n_joined][stays], least, separators, n_separators
+    return joined[:n_joined][stays], weakest, separators, n_separators
 
 
 @kernel

@@ -1,4 +1,4 @@
-"""Tests of conditional independence: Fisher's Z of partial correlations, G2 or chi2 of counts.
+"""Test conditional independence: Fisher's Z of partial correlations, G2 or chi2 of counts.
 
 Variables are slots of a state with ``correlations``, slots x slots, ``codes``, slots x rows, and
 ``n_levels``, per slot and 0 for a variable that is not discrete. If all variables are discrete, a
@@ -17,10 +17,10 @@ from ..jit import kernel
 from ..types import F64, I32, I64
 
 # instead of degrees of freedom: for Fisher's |W|; the reasons why there is no statistic
-NORMAL, DETERMINED, UNTAKEN = 0, -1, -2
+NORMAL, DETERMINED, NOT_TAKEN = 0, -1, -2
 FLAT = 1e-12  # of a variance: the remainder of a variable that others determine
 TINY = 1e-300
-STRONGEST = 1.7976931348623157e308  # the association of an infinite statistic
+MAX_ASSOCIATION = 1.7976931348623157e308  # the association of an infinite statistic
 
 
 class VariableSlots(Protocol):
@@ -85,7 +85,7 @@ def fisher_statistic(tests: Tests, correlation: float, n_given: int) -> tuple[fl
     """Return Fisher's |W| of a partial correlation given ``n_given`` others."""
     freedom = tests.n_rows - n_given - 3
     if freedom <= 0 or tests.rows_each * (n_given + 2) > tests.n_rows:
-        return np.nan, UNTAKEN
+        return np.nan, NOT_TAKEN
     if np.isnan(correlation):
         return np.nan, DETERMINED
     if abs(correlation) >= 1.0:
@@ -132,7 +132,7 @@ def count_statistic(
     block = n_x * n_y
     too_thin = tests.rows_each * (n_x - 1) * (n_y - 1) * n_strata > tests.n_rows
     if n_strata == 0 or too_thin or n_strata * block > table.size:
-        return np.nan, UNTAKEN
+        return np.nan, NOT_TAKEN
     table[: n_strata * block] = 0.0
     if n_strata == 1:
         for row in range(x.size):
@@ -231,12 +231,12 @@ def association(tests: Tests, value: float, freedom: int) -> float:
     It is 0 if the test finds independence or one variable is determined, and NaN if the test was
     not taken.
     """
-    if freedom == UNTAKEN:
+    if freedom == NOT_TAKEN:
         return np.nan
     if freedom == DETERMINED or is_independent(tests, value, freedom):
         return 0.0
     if np.isinf(value):
-        return STRONGEST
+        return MAX_ASSOCIATION
     return -log_tail(value * value, 1) if freedom == NORMAL else -log_tail(value, freedom)
 
 

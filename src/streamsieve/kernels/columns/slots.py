@@ -18,7 +18,7 @@ from ..types import F64, I32, I64, unsigned
 
 USED, TOP = 0, 1  # entries of ``ends``: slots in use, and the end of their values
 CHUNK = 512  # rows whose values stay in the cache
-TOGETHER = 4  # columns that are multiplied at once
+COLUMNS_AT_ONCE = 4  # that are multiplied together
 DENSE = 0.5  # of the rows: from this fraction on a column is held in full
 FLAT = 1e-290  # the least standard deviation: of a smaller one the inverse may overflow
 MIN_VARIANCE, MAX_VARIANCE = 1e-200, 1e200  # variances between which squares are exact enough
@@ -160,9 +160,12 @@ def correlate(slots: Slots, n_rows: int, start: int, stop: int, gram: F64) -> No
 
     Given    gram: complete for the slots before ``start``.
     """
-    lines, line_products = np.zeros((TOGETHER, n_rows)), np.empty((TOGETHER, slots.ids.size))
-    for first in range(start, stop, TOGETHER):
-        count = min(TOGETHER, stop - first)
+    lines, line_products = (
+        np.zeros((COLUMNS_AT_ONCE, n_rows)),
+        np.empty((COLUMNS_AT_ONCE, slots.ids.size)),
+    )
+    for first in range(start, stop, COLUMNS_AT_ONCE):
+        count = min(COLUMNS_AT_ONCE, stop - first)
         for line in range(count):
             written_out(slots, first + line, lines[line])
         multiply_lines(slots, lines, first + count, line_products)
@@ -174,7 +177,7 @@ def correlate(slots: Slots, n_rows: int, start: int, stop: int, gram: F64) -> No
 
 @summing
 def multiply_lines(slots: Slots, lines: F64, used: int, out: F64) -> None:
-    """Write the products of ``TOGETHER`` lines, each of mean 0, with the first ``used`` slots.
+    """Write the products of ``COLUMNS_AT_ONCE`` lines of mean 0 with the first ``used`` slots.
 
     A few rows of the lines are taken at a time, which then stay in the cache for all slots.
     """
@@ -198,7 +201,7 @@ def multiply_lines(slots: Slots, lines: F64, used: int, out: F64) -> None:
                 out[2, slot] += c
                 out[3, slot] += d
             elif first == 0:
-                for line in range(TOGETHER):
+                for line in range(COLUMNS_AT_ONCE):
                     out[line, slot] = product(
                         slots.rows, slots.values, start, slots.lengths[slot], lines[line]
                     )

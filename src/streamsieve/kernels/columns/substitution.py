@@ -22,7 +22,7 @@ from .pool import contains
 from .slots import (
     ALIKE,
     CHUNK,
-    TOGETHER,
+    COLUMNS_AT_ONCE,
     TOP,
     USED,
     Slots,
@@ -34,7 +34,7 @@ from .slots import (
     written_out,
 )
 
-FAR = 1e100  # a weight of this size has diverged
+MAX_WEIGHT = 1e100  # a larger one has diverged
 
 
 class Steps(NamedTuple):
@@ -88,7 +88,7 @@ def substitute_columns(
         add_newcomer(
             slots, weights, rule, ids[column], mean, scale, indices, values, begin, end, slopes
         )
-        if not abs(level[0]) < FAR or not abs(weights[0]) < FAR:
+        if not abs(level[0]) < MAX_WEIGHT or not abs(weights[0]) < MAX_WEIGHT:
             return -1
     return int(ids.size)
 
@@ -139,7 +139,7 @@ def substitute_apart(
         add_newcomer(
             slots, weights, rule, ids[column], mean, scale, indices, values, begin, end, slopes
         )
-        if not abs(level[0]) < FAR or not abs(weights[0]) < FAR:
+        if not abs(level[0]) < MAX_WEIGHT or not abs(weights[0]) < MAX_WEIGHT:
             return -1
         combine(slots, weights, level[0], after)
         for row in range(n_rows):
@@ -221,8 +221,8 @@ def add_columns(
     Given    in_full: False if some columns are not held in full; then all rows are taken.
     """
     used, values, starts = slots.ends[USED], slots.values, slots.starts
-    n_together = used - used % TOGETHER if in_full else 0
-    for slot in range(0, n_together, TOGETHER):
+    n_together = used - used % COLUMNS_AT_ONCE if in_full else 0
+    for slot in range(0, n_together, COLUMNS_AT_ONCE):
         a, b, c, d = weights[slot], weights[slot + 1], weights[slot + 2], weights[slot + 3]
         at, bt, ct, dt = starts[slot], starts[slot + 1], starts[slot + 2], starts[slot + 3]
         for row in range(first, last):
@@ -244,8 +244,8 @@ def add_columns(
 def multiply_columns(slots: Slots, line: F64, first: int, last: int, gradient: F64) -> None:
     """Add the products of columns in full and a line, over rows ``first`` to before ``last``."""
     used, values, starts = slots.ends[USED], slots.values, slots.starts
-    n_together = used - used % TOGETHER
-    for slot in range(0, n_together, TOGETHER):
+    n_together = used - used % COLUMNS_AT_ONCE
+    for slot in range(0, n_together, COLUMNS_AT_ONCE):
         at, bt, ct, dt = starts[slot], starts[slot + 1], starts[slot + 2], starts[slot + 3]
         a = b = c = d = 0.0
         for row in range(first, last):
