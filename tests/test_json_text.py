@@ -196,7 +196,7 @@ def test_folder_of_a_run_stands_for_its_model(tmp_path: Path) -> None:
     folder = finished(tmp_path)
     assert ss.load(folder).classes_.tolist() == [-1.0, 1.0]
     (folder / "model").unlink()
-    with pytest.raises(ss.UsageError, match="there is no model of a finished run in this folder"):
+    with pytest.raises(ss.UsageError, match="does not contain the model of a finished run"):
         ss.load(folder)
 
 

@@ -1,11 +1,11 @@
-"""What every selector must satisfy, picked by how it reads the data.
+"""Checks that every selector must pass, by how it reads the data.
 
     for name, check in checks_for("sofs"):
         check()
 
-A check raises AssertionError when the method breaks a promise. A new method in the registry is
-checked without another line; parameters to try beside its defaults, and promises that cannot hold,
-are named with their reasons in its class.
+A check raises AssertionError if the method breaks a promise. A new method in the registry is
+checked without further code; its class lists parameters to try beside the defaults, and checks
+that it cannot pass, with the reasons.
 """
 
 from __future__ import annotations
@@ -23,7 +23,10 @@ PROMISES = {"rows": rows, "columns": columns, "matrix": matrix}
 
 
 def checks_for(method: str) -> Iterator[tuple[str, Check]]:
-    """The checks a method must pass, with their names: with all its variants and both kinds of targets it can learn."""
+    """Yield the checks that a method must pass, with their names.
+
+    They are made for all its variants and all kinds of targets that it can learn.
+    """
     learner = find_method(method)
     promises = PROMISES[learner.reads]
     for kind in sorted(learner.targets):
@@ -40,7 +43,10 @@ def checks_for(method: str) -> Iterator[tuple[str, Check]]:
 
 
 def suits(params: dict[str, Any], kind: Kind) -> bool:
-    """Whether parameters make sense for a kind of target: what counts classes or weighs them needs some."""
+    """Return True if parameters make sense for a kind of target.
+
+    Those that count classes or weight them need classes.
+    """
     if "loss" in params:
         return bool(params["loss"] in ("squared", "huber")) == (kind == "numbers")
     return kind == "classes" or (

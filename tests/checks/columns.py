@@ -1,4 +1,4 @@
-"""Promises of every algorithm that takes features as they come."""
+"""Checks of every method on columns."""
 
 from __future__ import annotations
 
@@ -16,13 +16,16 @@ from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.writers import write_rows
 from streamsieve.state import arrays_of
 from streamsieve.targets import Kind
-from tests.checks.maker import Maker, refuses, refuses_without_trace
+from tests.checks.maker import Maker, assert_refused, assert_refused_without_trace
 
 ROWS, FEATURES = 120, 60
 
 
 def wide_data(kind: Kind) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Rows whose first features say what the target is, some of them twice over, among others that do not."""
+    """Return rows and a target that depends on the first features, two of which have near copies.
+
+    All other features are independent of the target.
+    """
     random = np.random.default_rng(7)
     X = random.integers(-2, 3, (ROWS, FEATURES)).astype(np.float64)
     numbers = X[:, 0] + X[:, 1] + random.normal(0, 0.5, ROWS)
@@ -37,8 +40,8 @@ def learned(selector: Any) -> dict[str, Any]:
     return {"indices": selection.indices.tolist(), "scores": selection.scores.tolist()}
 
 
-def assert_same(found: Any, expected: Any, what: str) -> None:
-    assert learned(found) == learned(expected), f"{what}: {learned(found)} != {learned(expected)}"
+def assert_same(actual: Any, expected: Any, what: str) -> None:
+    assert learned(actual) == learned(expected), f"{what}: {learned(actual)} != {learned(expected)}"
 
 
 def blocks_of(X: NDArray[np.float64], size: int) -> list[ColumnBlock]:
@@ -46,22 +49,22 @@ def blocks_of(X: NDArray[np.float64], size: int) -> list[ColumnBlock]:
 
 
 def one_pass(make: Maker) -> dict[str, Any]:
-    """Parameters with which features are read once, as they are where they come piece by piece."""
+    """Return parameters with which features are read once, as in learning piece by piece."""
     return {"n_scans": 1} if "n_scans" in make.estimator.method.parameter_names else {}
 
 
 def check_block_sizes(make: Maker) -> None:
-    """Columns one at a time, seven at a time and all at once: the same answer."""
+    """Check that columns in blocks of 1, of 7 and of all give the same answer."""
     X, y = wide_data(make.kind)
     expected = make().fit(X, y)
     assert len(expected.selection()), "nothing was selected"
     for size in (1, 7, FEATURES):
-        found = make().fit_source(blocks_of(X, size), y=y)
-        assert_same(found, expected, f"blocks of {size} columns")
+        selector = make().fit_source(blocks_of(X, size), y=y)
+        assert_same(selector, expected, f"blocks of {size} columns")
 
 
 def check_forms_of_data(make: Maker) -> None:
-    """Dense, sparse and a file of rows: the same answer."""
+    """Check that dense and sparse data and files of rows give the same answer."""
     from scipy.sparse import csc_array, csr_array
 
     X, y = wide_data(make.kind)
@@ -76,19 +79,22 @@ def check_forms_of_data(make: Maker) -> None:
 
 
 def check_selection_on_the_way(make: Maker) -> None:
-    """The selection can be read at any time: it is that of the columns so far, and reading it changes nothing."""
+    """Check that the selection can be read at any time, without an effect on learning.
+
+    It is that of the columns so far.
+    """
     X, y = wide_data(make.kind)
-    looked, half = make(**one_pass(make)), FEATURES // 2
-    looked.partial_fit_columns(X[:, :half], y)
-    assert_same(looked, make(**one_pass(make)).fit(X[:, :half], y), "half of the columns")
+    selector, half = make(**one_pass(make)), FEATURES // 2
+    selector.partial_fit_columns(X[:, :half], y)
+    assert_same(selector, make(**one_pass(make)).fit(X[:, :half], y), "half of the columns")
     for feature in range(half, FEATURES):
-        looked.partial_fit_columns(X[:, feature : feature + 1])
-        looked.selection()
-    assert_same(looked, make(**one_pass(make)).fit(X, y), "looked at after every column")
+        selector.partial_fit_columns(X[:, feature : feature + 1])
+        selector.selection()
+    assert_same(selector, make(**one_pass(make)).fit(X, y), "looked at after every column")
 
 
 def check_save_in_the_middle(make: Maker) -> None:
-    """A model saved between two columns goes on as if it never had been."""
+    """Check that a model saved and loaded between two columns continues as if it had not been."""
     X, y = wide_data(make.kind)
     expected = make(**one_pass(make)).fit_source(blocks_of(X, FEATURES), y)
     selector = make(**one_pass(make)).start(y=y)
@@ -102,7 +108,7 @@ def check_save_in_the_middle(make: Maker) -> None:
 
 
 def check_ids_and_names(make: Maker) -> None:
-    """Ids are those given, in any order and however large; names travel with them."""
+    """Check that ids are those given, in any order and however large, and names stay with them."""
     X, y = wide_data(make.kind)
     expected = make(**one_pass(make)).fit(X, y).selection().indices
     ids = 10**12 + 3 * np.arange(FEATURES)
@@ -118,7 +124,7 @@ def check_ids_and_names(make: Maker) -> None:
 
 
 def check_useless_columns(make: Maker) -> None:
-    """Empty and constant columns change nothing and are never selected."""
+    """Check that empty and constant columns change nothing and are never selected."""
     X, y = wide_data(make.kind)
     expected = make().fit(X, y).selection().indices
     filler = np.zeros((ROWS, 2))
@@ -128,32 +134,32 @@ def check_useless_columns(make: Maker) -> None:
 
 
 def check_refusals(make: Maker) -> None:
-    """Bad input raises, and says what is wrong."""
+    """Check that bad input raises an error that says what is wrong."""
     X, y = wide_data(make.kind)
-    bad, endless = X.copy(), X.copy()
-    bad[17, 4], endless[17, 4] = np.nan, np.inf
-    other = columns_of(X[1:, :1])
-    refuses(lambda: make().start(y=y).partial_fit_block(other), f"{ROWS - 1} rows")
-    refuses(lambda: make().start(y=np.ones(ROWS)), "in all rows")
+    with_nan, with_infinity = X.copy(), X.copy()
+    with_nan[17, 4], with_infinity[17, 4] = np.nan, np.inf
+    short_block = columns_of(X[1:, :1])
+    assert_refused(lambda: make().start(y=y).partial_fit_block(short_block), f"{ROWS - 1} rows")
+    assert_refused(lambda: make().start(y=np.ones(ROWS)), "in all rows")
     if make.params.get("missing") == "skip":
-        make().start(y=y).partial_fit_block(columns_of(bad))
+        make().start(y=y).partial_fit_block(columns_of(with_nan))
     else:
-        refuses(
-            lambda: make().start(y=y).partial_fit_block(columns_of(bad)),
+        assert_refused(
+            lambda: make().start(y=y).partial_fit_block(columns_of(with_nan)),
             "feature 4 is missing in row 18",
         )
-    refuses(
-        lambda: make().start(y=y).partial_fit_block(columns_of(endless)),
+    assert_refused(
+        lambda: make().start(y=y).partial_fit_block(columns_of(with_infinity)),
         "feature 4 is infinite in row 18",
     )
     started = make().start(y=y)
-    refuses(
+    assert_refused(
         lambda: started.partial_fit_columns(X[:, :2], -y), "differs from that of the first columns"
     )
 
 
 def check_memory_is_that_of_the_kept(make: Maker) -> None:
-    """What is remembered does not grow with the features that go by."""
+    """Check that memory does not grow with the number of features that were offered."""
     X, y = wide_data(make.kind)
     random = np.random.default_rng(8)
     selector = make().start(y=y).partial_fit_block(columns_of(X))
@@ -166,23 +172,28 @@ def check_memory_is_that_of_the_kept(make: Maker) -> None:
 
 
 def check_refused_columns_leave_no_trace(make: Maker) -> None:
-    """Assert that columns that are refused, the first ones or later ones, change nothing; then learning goes on."""
+    """Check that columns that are refused change nothing, and learning continues.
+
+    Refused are the first columns and later ones.
+    """
     X, y = wide_data(make.kind)
-    learner, straight = make().start(y=y), make().start(y=y)
+    learner, uninterrupted = make().start(y=y), make().start(y=y)
     infinite = X[:, :20].copy()
     infinite[3, 15] = np.inf
     for start in (0, 20):
-        refuses_without_trace(learner, columns_of(X[:-1, :20], start), "columns of 119 rows")
-        refuses_without_trace(learner, columns_of(infinite, start), "infinite in row 4")
-        refuses_without_trace(learner, columns_of(X[:, :2], ids=np.array([-1, 70])), "negative")
+        assert_refused_without_trace(learner, columns_of(X[:-1, :20], start), "columns of 119 rows")
+        assert_refused_without_trace(learner, columns_of(infinite, start), "infinite in row 4")
+        assert_refused_without_trace(
+            learner, columns_of(X[:, :2], ids=np.array([-1, 70])), "negative"
+        )
         block = columns_of(X[:, start : start + 20], start)
         learner.partial_fit_block(block)
-        straight.partial_fit_block(block)
+        uninterrupted.partial_fit_block(block)
         if not learner.learner.rule.takes_again:
-            refuses_without_trace(
+            assert_refused_without_trace(
                 learner, columns_of(X[:, :3], ids=np.array([90, 91, 90])), "comes twice"
             )
-    assert_same(learner, straight, "after columns that were refused")
+    assert_same(learner, uninterrupted, "after columns that were refused")
 
 
 CHECKS = (

@@ -16,7 +16,10 @@ ROWS, FEATURES, BUDGET = 300, 40, 7
 def sparse_stream(
     kind: Kind = "classes", seed: int = 0, rows: int = ROWS, features: int = FEATURES
 ) -> tuple[Any, NDArray[np.float64]]:
-    """Sparse rows on a coarse grid of values, so that ties abound; labels or numbers depend on some columns."""
+    """Return sparse rows on a coarse grid of values, so that there are many ties, and a target.
+
+    Labels or numbers depend on some of the columns.
+    """
     random = np.random.default_rng(seed)
     dense = random.integers(-4, 5, (rows, features)) / 4.0
     dense[random.random((rows, features)) < 0.7] = 0

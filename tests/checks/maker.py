@@ -1,4 +1,4 @@
-"""What the checks of all kinds share."""
+"""Helpers of all checks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from streamsieve.targets import Kind
 
 
 class Maker:
-    """Makes estimators of a method, for a kind of target."""
+    """A maker of estimators of a method, for a kind of target."""
 
     def __init__(self, method: str, params: dict[str, Any], kind: Kind = "classes") -> None:
         self.method, self.kind = method, kind
@@ -22,20 +22,20 @@ class Maker:
         return self.estimator(**{**self.params, **params})
 
 
-def refuses_without_trace(learner: Any, block: Any, message: str) -> None:
-    """Assert that a learner refuses a block with a message that says this, and is exactly as it was."""
+def assert_refused_without_trace(learner: Any, block: Any, message: str) -> None:
+    """Assert that a learner refuses a block with this message, and stays exactly as it was."""
     before = learner.model().to_bytes()
-    refuses(lambda: learner.partial_fit_block(block), message)
+    assert_refused(lambda: learner.partial_fit_block(block), message)
     assert learner.model().to_bytes() == before, (
         f"a block that was refused ({message}) has changed the model"
     )
 
 
-def refuses(call: Callable[[], Any], message: str) -> None:
-    """A call raises a DataError that says this."""
-    said = ""
+def assert_refused(call: Callable[[], Any], message: str) -> None:
+    """Assert that a call raises a DataError whose text contains ``message``."""
+    text = ""
     try:
         call()
     except DataError as error:
-        said = str(error)
-    assert message in said, f"{said!r} does not say {message!r}"
+        text = str(error)
+    assert message in text, f"{text!r} does not say {message!r}"

@@ -1,4 +1,4 @@
-"""Promises of every algorithm that needs the whole matrix."""
+"""Checks of every method on the whole matrix."""
 
 from __future__ import annotations
 
@@ -17,40 +17,43 @@ from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.writers import write_rows
 from streamsieve.state import arrays_of
 from streamsieve.targets import Kind
-from tests.checks.maker import Maker, refuses
+from tests.checks.maker import Maker, assert_refused
 
 ROWS, FEATURES = 120, 40
 
 
 def whole_data(kind: Kind) -> tuple[NDArray[np.float64], NDArray[Any]]:
-    """Rows whose first two features decide the target together, among others that do not; many zeros."""
+    """Return rows and a target that the first two features determine together.
+
+    All other features are independent of the target and have many zeros.
+    """
     random = np.random.default_rng(7)
     X = np.rint(256 * random.standard_normal((ROWS, FEATURES))) / 256
     X[:, 2:][random.random((ROWS, FEATURES - 2)) < 0.3] = 0.0
-    together = X[:, 0] + X[:, 1]
-    return X, together if kind == "numbers" else np.where(together > 0, 3, -1)
+    total = X[:, 0] + X[:, 1]
+    return X, total if kind == "numbers" else np.where(total > 0, 3, -1)
 
 
 def learned(selector: Any) -> dict[str, Any]:
-    """All that was learned, but for what classes are called."""
+    """Return all that was learned, except the names of classes."""
     selection, state = selector.selection(), arrays_of(selector.learner.memory.state)
     arrays = {name: array.tolist() for name, array in state.items() if name != "classes"}
     return {"selected": selection.indices.tolist(), "by": selection.scores.tolist(), **arrays}
 
 
-def assert_same(found: Any, expected: Any, what: str) -> None:
-    """Equal to the last bit."""
-    assert learned(found) == learned(expected), f"{what}: {learned(found)} != {learned(expected)}"
+def assert_same(actual: Any, expected: Any, what: str) -> None:
+    """Assert that two estimators learned the same, to the last bit."""
+    assert learned(actual) == learned(expected), f"{what}: {learned(actual)} != {learned(expected)}"
 
 
 def check_finds_the_features(make: Maker) -> None:
-    """The features that decide the target are selected first."""
+    """Check that the features that determine the target are selected first."""
     X, y = whole_data(make.kind)
     assert make(n_features_to_select=2).fit(X, y).selection().indices.tolist() == [0, 1]
 
 
 def check_forms_of_data(make: Maker) -> None:
-    """Dense in any order, sparse, and files of rows: the same answer."""
+    """Check that dense data in any order, sparse data and files of rows give the same answer."""
     from scipy.sparse import csc_array, csr_array
 
     X, y = whole_data(make.kind)
@@ -74,15 +77,15 @@ def check_forms_of_data(make: Maker) -> None:
 
 
 def check_saved_model(make: Maker) -> None:
-    """A model that was saved is the same when it is loaded."""
+    """Check that a model is the same after it was saved and loaded."""
     X, y = whole_data(make.kind)
     expected = make(n_features_to_select=3).fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
         expected.save(Path(folder) / "model")
-        found = load(Path(folder) / "model")
-    assert_same(found, expected, "saved and loaded")
-    assert found.get_params() == expected.get_params()
-    assert found.transform(X).tolist() == expected.transform(X).tolist()
+        loaded = load(Path(folder) / "model")
+    assert_same(loaded, expected, "saved and loaded")
+    assert loaded.get_params() == expected.get_params()
+    assert loaded.transform(X).tolist() == expected.transform(X).tolist()
 
 
 def check_labels_can_be_anything(make: Maker) -> None:
@@ -102,22 +105,22 @@ def check_many_classes(make: Maker) -> None:
     if make.kind == "numbers":
         return
     X, _ = whole_data(make.kind)
-    together = X[:, 0] + X[:, 1]
-    y = np.array(["a", "b", "c"])[(together > -0.5).astype(int) + (together > 0.5)]
+    total = X[:, 0] + X[:, 1]
+    y = np.array(["a", "b", "c"])[(total > -0.5).astype(int) + (total > 0.5)]
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # whether the weights converge is no promise
+        warnings.simplefilter("ignore")  # the weights need not converge
         assert make(n_features_to_select=2).fit(X, y).selection().indices.tolist() == [0, 1]
 
 
 def check_useless_columns(make: Maker) -> None:
-    """Empty and constant columns change nothing and are never selected."""
+    """Check that empty and constant columns change nothing and are never selected."""
     X, y = whole_data(make.kind)
     expected = make().fit(X, y)
     filler = np.zeros((ROWS, 2))
     filler[:, 1] = 5.5
-    found = make().fit(np.concatenate([filler, X, filler], axis=1), y)
-    assert found.selection().indices.tolist() == (expected.selection().indices + 2).tolist()
-    assert found.selection().scores.tolist() == expected.selection().scores.tolist()
+    padded = make().fit(np.concatenate([filler, X, filler], axis=1), y)
+    assert padded.selection().indices.tolist() == (expected.selection().indices + 2).tolist()
+    assert padded.selection().scores.tolist() == expected.selection().scores.tolist()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert not len(make().fit(filler, y).selection())
@@ -125,11 +128,11 @@ def check_useless_columns(make: Maker) -> None:
 
 def check_budget(make: Maker) -> None:
     X, y = whole_data(make.kind)
-    most = len(make(n_features_to_select=FEATURES + 10).fit(X, y).selection())
+    n_selectable = len(make(n_features_to_select=FEATURES + 10).fit(X, y).selection())
     for budget in (1, 3, FEATURES + 10):
         selector = make(n_features_to_select=budget).fit(X, y)
         chosen = selector.get_support(indices=True)
-        assert len(chosen) == min(budget, most) == selector.transform(X).shape[1]
+        assert len(chosen) == min(budget, n_selectable) == selector.transform(X).shape[1]
         assert (selector.scores_ > 0).all()
 
 
@@ -139,16 +142,20 @@ def check_same_answer_twice(make: Maker) -> None:
 
 
 def check_refusals(make: Maker) -> None:
-    """Bad input raises, and says what is wrong."""
+    """Check that bad input raises an error that says what is wrong."""
     X, y = whole_data(make.kind)
-    bad, endless = X.copy(), X.copy()
-    bad[17, 4], endless[17, 4] = np.nan, np.inf
-    refuses(lambda: make().fit_source(ArraySource(bad, y)), "feature 4 is missing in row 18")
-    refuses(lambda: make().fit_source(ArraySource(endless, y)), "feature 4 is infinite in row 18")
-    refuses(lambda: make().fit_source(ArraySource(X, np.ones(ROWS))), "in all rows")
-    refuses(lambda: make().start(y=y[1:]).partial_fit_block(Matrix(X)), f"{ROWS - 1}")
+    with_nan, with_infinity = X.copy(), X.copy()
+    with_nan[17, 4], with_infinity[17, 4] = np.nan, np.inf
+    assert_refused(
+        lambda: make().fit_source(ArraySource(with_nan, y)), "feature 4 is missing in row 18"
+    )
+    assert_refused(
+        lambda: make().fit_source(ArraySource(with_infinity, y)), "feature 4 is infinite in row 18"
+    )
+    assert_refused(lambda: make().fit_source(ArraySource(X, np.ones(ROWS))), "in all rows")
+    assert_refused(lambda: make().start(y=y[1:]).partial_fit_block(Matrix(X)), f"{ROWS - 1}")
     if "numbers" not in make.estimator.method.targets:
-        refuses(
+        assert_refused(
             lambda: make().fit_source(ArraySource(X, np.random.default_rng(0).random(ROWS))),
             "regression",
         )

@@ -1,7 +1,7 @@
 """Another interpreter that runs scripts for checks.
 
-It stays until this process ends: to start one for every check, and import all modules in it, took
-longer than the checks themselves.
+It runs until this process ends: starting one for every check, and importing all modules in it,
+took longer than the checks themselves.
 """
 
 from __future__ import annotations
@@ -32,8 +32,11 @@ for line in requests:
 
 
 def in_other_process(script: str, arguments: list[str], **environment: str) -> Any:
-    """What a script calls ``found``, which must be as JSON can hold it; ``arguments`` are in ``sys.argv[1:]``."""
-    process = _started(tuple(environment.items()))
+    """Run a script in another process and return its variable ``found``, which must fit in JSON.
+
+    ``arguments`` are in ``sys.argv[1:]``.
+    """
+    process = _start_process(tuple(environment.items()))
     assert process.stdin is not None
     assert process.stdout is not None
     process.stdin.write(json.dumps([script, arguments]) + "\n")
@@ -46,7 +49,7 @@ def in_other_process(script: str, arguments: list[str], **environment: str) -> A
 
 
 @cache
-def _started(environment: tuple[tuple[str, str], ...]) -> subprocess.Popen[str]:
+def _start_process(environment: tuple[tuple[str, str], ...]) -> subprocess.Popen[str]:
     process = subprocess.Popen(
         [sys.executable, "-c", SERVE],
         cwd=ROOT,
@@ -55,5 +58,5 @@ def _started(environment: tuple[tuple[str, str], ...]) -> subprocess.Popen[str]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    atexit.register(process.communicate)  # the end of its requests is its end
+    atexit.register(process.communicate)  # it ends when its input ends
     return process

@@ -1,4 +1,4 @@
-"""Promises of every algorithm that learns row by row."""
+"""Checks of every method on rows."""
 
 from __future__ import annotations
 
@@ -19,17 +19,15 @@ from streamsieve.state import arrays_of
 from streamsieve.targets import Kind
 from tests.checks import maker
 from tests.checks.data import BUDGET, FEATURES, ROWS, sparse_stream
-from tests.checks.maker import refuses_without_trace
+from tests.checks.maker import assert_refused_without_trace
 from tests.checks.other_process import in_other_process
 
-OF_LABELS = (
-    "classes",
-    "label_order",
-)  # what is known of a target that depends on the labels' names, or on blocks
+# the state of a target that depends on the names of labels, or on blocks
+OF_LABELS = ("classes", "label_order")
 
 
 class Maker(maker.Maker):
-    """Makes estimators of a method, with a budget small enough to matter."""
+    """A maker of estimators of a method, with a budget small enough to matter."""
 
     def __init__(self, method: str, params: dict[str, Any], kind: Kind = "classes") -> None:
         super().__init__(method, params, kind)
@@ -40,22 +38,25 @@ class Maker(maker.Maker):
 
     @property
     def classes(self) -> dict[str, Any]:
-        """The classes of the stream, for methods that learn classes."""
+        """Return the classes of the stream, for methods that learn classes."""
         return {"classes": [-1, 1]} if self.kind == "classes" else {}
 
     @property
     def scales_features(self) -> bool:
-        """Whether dense rows are centred and sparse ones not, so that they differ."""
+        """Return True if dense rows are centred and sparse ones are not, so that they differ."""
         return str(self.params.get("normalize")).startswith("standard")
 
     @property
     def shares_cells(self) -> bool:
-        """Whether features share cells by a hash of their ids, so that other ids give another answer."""
+        """Return True if features share cells by a hash of their ids.
+
+        Other ids then give another answer.
+        """
         return self.params.get("max_cells") is not None
 
 
 def learned(selector: Any) -> dict[str, Any]:
-    """All that a user can see of what was learned."""
+    """Return all results of learning that a user can see."""
     selection = selector.selection()
     learner = selector.learner
     memory, results = learner.memory, learner.results
@@ -78,15 +79,15 @@ def learned(selector: Any) -> dict[str, Any]:
 
 
 def weights_of(selector: Any, state: Any) -> list[Any]:
-    """The weights of kept features in ascending order of their ids."""
+    """Return the weights of kept features in ascending order of their ids."""
     ids, weights, _ = selector.learner.kept_in(state)
     sorted_weights: list[Any] = weights[np.argsort(ids)].tolist()
     return sorted_weights
 
 
-def assert_same(found: Any, expected: Any, what: str) -> None:
-    """Equal to the last bit."""
-    assert learned(found) == learned(expected), f"{what}: {learned(found)} != {learned(expected)}"
+def assert_same(actual: Any, expected: Any, what: str) -> None:
+    """Assert that two estimators learned the same, to the last bit."""
+    assert learned(actual) == learned(expected), f"{what}: {learned(actual)} != {learned(expected)}"
 
 
 def check_many_classes(make: Maker) -> None:
@@ -152,12 +153,12 @@ def check_dense_sparse_and_file_agree(make: Maker) -> None:
 def check_saved_model_goes_on_as_if_never_interrupted(make: Maker) -> None:
     X, y = sparse_stream(make.kind)
     half = ROWS // 2
-    straight = make().partial_fit(X, y, **make.classes)
+    expected = make().partial_fit(X, y, **make.classes)
     with tempfile.TemporaryDirectory() as folder:
         path, rows = Path(folder) / "model", Path(folder) / "rest.npz"
         make().partial_fit(X[:half], y[:half], **make.classes).save(path)
         write_rows(rows, ArraySource(X[half:], y[half:]).row_blocks(), n_features=FEATURES)
-        continued = learned_elsewhere(
+        continued = learn_elsewhere(
             "import streamsieve as ss; from streamsieve.sources import open_source\n"
             "selector = ss.load(sys.argv[1])\n"
             "for block in open_source(sys.argv[2]).row_blocks():\n"
@@ -166,14 +167,14 @@ def check_saved_model_goes_on_as_if_never_interrupted(make: Maker) -> None:
         )
         loaded = load(path)
         assert_same(load(path), make().partial_fit(X[:half], y[:half], **make.classes), "loaded")
-    assert continued == learned(straight), "learned half, saved, loaded elsewhere, learned the rest"
-    assert loaded.get_params() == straight.get_params()
+    assert continued == learned(expected), "learned half, saved, loaded elsewhere, learned the rest"
+    assert loaded.get_params() == expected.get_params()
 
 
 def check_kernels_agree_with_plain_python(make: Maker) -> None:
     X, y = sparse_stream(make.kind, rows=60)
     compiled = learned(make().fit(X, y))
-    interpreted = learned_elsewhere(
+    interpreted = learn_elsewhere(
         "from tests.checks.data import sparse_stream\nimport json; from tests.checks.rows import"
         " Maker\nselector = Maker(sys.argv[1],"
         " json.loads(sys.argv[2]))().fit(*sparse_stream(sys.argv[3], rows=60))\n",
@@ -182,12 +183,12 @@ def check_kernels_agree_with_plain_python(make: Maker) -> None:
     )
     assert interpreted["indices"] == compiled["indices"]
     assert interpreted["counters"][:2] == compiled["counters"][:2]
-    for found, expected in zip(
+    for actual, expected in zip(
         [interpreted["weights"], *interpreted["rungs"]],
         [compiled["weights"], *compiled["rungs"]],
         strict=True,
     ):
-        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        np.testing.assert_allclose(actual, expected, rtol=1e-6)
     np.testing.assert_allclose(interpreted["scores"], compiled["scores"], rtol=1e-6)
 
 
@@ -212,7 +213,10 @@ def check_same_seed_same_answer(make: Maker) -> None:
 
 
 def check_huge_ids_change_nothing(make: Maker) -> None:
-    """Ids in the billions go through the table of ids; in the same order they must give the same answer."""
+    """Check that ids in the billions, in the same order, give the same answer.
+
+    They go through the table of ids.
+    """
     if make.shares_cells:
         return
     X, y = sparse_stream(make.kind)
@@ -221,13 +225,16 @@ def check_huge_ids_change_nothing(make: Maker) -> None:
     selector = make().start(**make.classes)
     for block in ArraySource(X, y, block_rows=50).row_blocks():
         selector.partial_fit_block(spread_out(block, spread))
-    found = learned(selector)
-    assert [index // spread for index in found["indices"]] == expected["indices"]
-    assert {**found, "indices": None} == {**expected, "indices": None}
+    results = learned(selector)
+    assert [index // spread for index in results["indices"]] == expected["indices"]
+    assert {**results, "indices": None} == {**expected, "indices": None}
 
 
 def check_plans_change_in_the_middle_of_a_run(make: Maker) -> None:
-    """From ids as positions to a table when a huge id turns up, without a trace in the answer."""
+    """Check that a huge id has no effect on the answer.
+
+    It makes a learner change from ids as positions to a table of ids.
+    """
     if make.shares_cells:
         return
     X, y = sparse_stream(make.kind)
@@ -239,18 +246,18 @@ def check_plans_change_in_the_middle_of_a_run(make: Maker) -> None:
         np.array([1.0]),
         10**12 + 1,
     )
-    straight, moved = make().start(**make.classes), make().start(**make.classes)
+    expected, moved = make().start(**make.classes), make().start(**make.classes)
     for number, block in enumerate(blocks):
         if number == 3:
-            straight.partial_fit_block(
+            expected.partial_fit_block(
                 RowBlock(stray.indptr, np.array([FEATURES]), stray.values, stray.y, FEATURES + 1)
             )
             moved.partial_fit_block(stray)
-        straight.partial_fit_block(block)
+        expected.partial_fit_block(block)
         moved.partial_fit_block(block)
-    found = learned(moved)
-    found["indices"] = [min(index, FEATURES) for index in found["indices"]]
-    assert found == learned(straight)
+    results = learned(moved)
+    results["indices"] = [min(index, FEATURES) for index in results["indices"]]
+    assert results == learned(expected)
 
 
 def check_labels_can_be_anything(make: Maker) -> None:
@@ -268,20 +275,20 @@ def check_labels_can_be_anything(make: Maker) -> None:
 
 
 def check_classes_met_on_the_way_equal_classes_given(make: Maker) -> None:
-    """Without classes the first label alone must not decide which one is positive."""
+    """Check that without classes the first label alone does not decide which class is positive."""
     if make.kind == "numbers":
         return
     X, y = sparse_stream(make.kind)
     for first in (1.0, -1.0):
         order = np.argsort(y != first, kind="stable")[:20].tolist()
         order += [row for row in range(ROWS) if row not in order]
-        given = make().start(FEATURES, classes=[-1, 1])
-        met = make().start(FEATURES)
+        with_classes = make().start(FEATURES, classes=[-1, 1])
+        without_classes = make().start(FEATURES)
         for block in ArraySource(X[order], y[order], block_rows=10).row_blocks():
-            given.partial_fit_block(block)
-            met.partial_fit_block(block)
-        assert_same(met, given, f"label {first} first")
-        assert met.classes_.tolist() == [-1, 1]
+            with_classes.partial_fit_block(block)
+            without_classes.partial_fit_block(block)
+        assert_same(without_classes, with_classes, f"label {first} first")
+        assert without_classes.classes_.tolist() == [-1, 1]
 
 
 def check_rows_may_grow_wider(make: Maker) -> None:
@@ -300,22 +307,25 @@ def check_rows_may_grow_wider(make: Maker) -> None:
 
 
 def spread_out(block: RowBlock, spread: int) -> RowBlock:
-    """The same rows with every id multiplied."""
+    """Return the same rows with every id multiplied."""
     ids = block.indices.astype(np.int64) * spread
     return RowBlock(block.indptr, ids, block.values, block.y, block.n_features * spread)
 
 
-def learned_elsewhere(script: str, arguments: list[str], **environment: str) -> dict[str, Any]:
-    """Run a script that makes ``selector`` in another process; what it learned."""
+def learn_elsewhere(script: str, arguments: list[str], **environment: str) -> dict[str, Any]:
+    """Run a script that makes ``selector`` in another process; return what it learned."""
     report = "from tests.checks.rows import learned; found = learned(selector)"
-    found: dict[str, Any] = in_other_process(
+    results: dict[str, Any] = in_other_process(
         f"import sys\n{script}{report}", arguments, **environment
     )
-    return found
+    return results
 
 
 def check_refused_rows_leave_no_trace(make: Maker) -> None:
-    """Assert that rows that are refused, the first ones or later ones, change nothing; then learning goes on."""
+    """Check that rows that are refused change nothing, and learning continues.
+
+    Refused are the first rows and later ones.
+    """
     X, y = sparse_stream(make.kind)
     first, last = (
         ArraySource(X[part], y[part]) for part in (slice(ROWS // 2), slice(ROWS // 2, ROWS))
@@ -327,22 +337,24 @@ def check_refused_rows_leave_no_trace(make: Maker) -> None:
     beyond = good.indices.copy()
     beyond[-1] = FEATURES
     for _ in range(2):
-        refuses_without_trace(
+        assert_refused_without_trace(
             learner,
             good.with_target(labels, None),
             "target" if make.kind == "numbers" else "label 7",
         )
-        refuses_without_trace(learner, good.with_target(np.array(good.y), weights), "sample_weight")
-        refuses_without_trace(
+        assert_refused_without_trace(
+            learner, good.with_target(np.array(good.y), weights), "sample_weight"
+        )
+        assert_refused_without_trace(
             learner, good.derived(indices=beyond), "ids that are not from 0 to below its width"
         )
         learner.partial_fit_block(good)
-    interrupted = (
+    expected = (
         make().start(FEATURES, **make.classes).partial_fit_block(good).partial_fit_block(good)
     )
     assert_same(
         learner.partial_fit_block(next(iter(last.row_blocks()))),
-        interrupted.partial_fit_block(next(iter(last.row_blocks()))),
+        expected.partial_fit_block(next(iter(last.row_blocks()))),
         "after rows that were refused",
     )
 

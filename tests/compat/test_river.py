@@ -1,4 +1,4 @@
-"""Selectors as estimators of river: its own checks, and the answers that the selectors give without it."""
+"""Test selectors as estimators of river: by its checks, and against selectors without river."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def test_one_at_a_time_is_the_selector_to_the_last_bit(
     assert model.selection().names.tolist() == [NAMES[feature] for feature in expected.indices]
     assert model.selection().scores.tolist() == expected.scores.tolist()
     assert [model.predict_one(x) for x in DICTS[:50]] == selector.predict(rows[:50]).tolist()
-    chances = pd.DataFrame([model.predict_proba_one(x) for x in DICTS[:50]])
+    probabilities = pd.DataFrame([model.predict_proba_one(x) for x in DICTS[:50]])
     np.testing.assert_array_equal(
-        chances[selector.classes_.tolist()], selector.predict_proba(rows[:50])
+        probabilities[selector.classes_.tolist()], selector.predict_proba(rows[:50])
     )
 
 
@@ -103,15 +103,17 @@ def test_names_in_fixed_memory_are_those_of_rows_by_name() -> None:
     "selector", [ss.SOFS(3), ss.SOFS(3, max_cells=64), ss.FOFS(3)], ids=["ids", "cells", "fofs"]
 )
 def test_many_rows_at_once_are_the_same_rows(selector: Any) -> None:
-    one, many = SelectorClassifier(selector), SelectorClassifier(selector)
+    model, frame_model = SelectorClassifier(selector), SelectorClassifier(selector)
     frame = pd.DataFrame(X, columns=NAMES)
     for x, y in zip(DICTS, THREE.tolist(), strict=True):
-        one.learn_one(x, y)
-    many.learn_many(frame[:90], pd.Series(THREE[:90]))
-    many.learn_many(frame[90:], pd.Series(THREE[90:]))
-    assert one.selection().scores.tolist() == many.selection().scores.tolist()
-    assert one.predict_proba_many(frame[:20]).equals(many.predict_proba_many(frame[:20]))
-    assert many.predict_many(frame[:20]).tolist() == [one.predict_one(x) for x in DICTS[:20]]
+        model.learn_one(x, y)
+    frame_model.learn_many(frame[:90], pd.Series(THREE[:90]))
+    frame_model.learn_many(frame[90:], pd.Series(THREE[90:]))
+    assert model.selection().scores.tolist() == frame_model.selection().scores.tolist()
+    assert model.predict_proba_many(frame[:20]).equals(frame_model.predict_proba_many(frame[:20]))
+    assert frame_model.predict_many(frame[:20]).tolist() == [
+        model.predict_one(x) for x in DICTS[:20]
+    ]
 
 
 def test_weights_count() -> None:
@@ -121,9 +123,9 @@ def test_weights_count() -> None:
     for x, y, w in zip(DICTS, TWO, weights.tolist(), strict=False):
         model.learn_one(x, y, w=w)
     assert model.selection().scores.tolist() == selector.selection().scores.tolist()
-    many = SelectorClassifier(ss.SOFS(3))
-    many.learn_many(pd.DataFrame(X[:100], columns=NAMES), pd.Series(TWO[:100]), w=weights)
-    assert many.selection().scores.tolist() == selector.selection().scores.tolist()
+    frame_model = SelectorClassifier(ss.SOFS(3))
+    frame_model.learn_many(pd.DataFrame(X[:100], columns=NAMES), pd.Series(TWO[:100]), w=weights)
+    assert frame_model.selection().scores.tolist() == selector.selection().scores.tolist()
 
 
 # ---- names
@@ -151,19 +153,19 @@ def test_one_and_text_one_are_two_features(selector: Any) -> None:
 
 def test_ids_do_not_depend_on_the_order_in_a_row() -> None:
     first, second = Vocabulary(), Vocabulary()
-    assert first.learned(["b", "a", 3]) == second.learned([3, "a", "b"])[::-1]
-    assert first.found(["new", "a"]) == [3, first.ids["a"]]
+    assert first.assign_ids(["b", "a", 3]) == second.assign_ids([3, "a", "b"])[::-1]
+    assert first.find_ids(["new", "a"]) == [3, first.ids["a"]]
     assert first.width() == 3
 
 
 def test_hashes_of_names_are_remembered_within_bounds() -> None:
     names = HashedNames()
-    ids = names.learned(["x", 1, 1.0, True, np.int64(1)])
+    ids = names.assign_ids(["x", 1, 1.0, True, np.int64(1)])
     assert ids[1] == ids[2] == ids[3] == ids[4] != ids[0]
     for k in range(0, 3 * MAX_REMEMBERED_NAMES, MAX_REMEMBERED_NAMES // 4):
-        names.learned([f"{j}" for j in range(k, k + MAX_REMEMBERED_NAMES // 4)])
+        names.assign_ids([f"{j}" for j in range(k, k + MAX_REMEMBERED_NAMES // 4)])
         assert len(names.ids) <= MAX_REMEMBERED_NAMES
-    assert names.learned(["x"]) == ids[:1]
+    assert names.assign_ids(["x"]) == ids[:1]
 
 
 @pytest.mark.parametrize("value", ["text", None, float("nan"), float("inf"), 1e300, 10**400, [1.0]])
@@ -226,7 +228,7 @@ def test_classes_are_found_and_a_late_one_begins_anew_from_the_last_rows() -> No
     for x, y in zip(rows[1:1200], labels[1:1200], strict=True):
         model.learn_one(x, y)
     with pytest.warns(
-        UserWarning, match=r"row 1,201 has a class, 'c'.*last 1,024 rows.*classes=\[...\]"
+        UserWarning, match=r"row 1,201 has a new class, 'c'.*last 1,024 rows.*classes=\[...\]"
     ):
         model.learn_one(rows[1200], "c")
     for x, y in zip(rows[1201:], labels[1201:], strict=True):
@@ -250,7 +252,7 @@ def test_the_last_rows_are_those_of_large_and_small_chunks() -> None:
     for start, stop in ((0, 1500), (1500, 1501), (1501, 2000)):
         model.learn_many(frame[start:stop], y[start:stop])
     assert sum(block.n_rows for block in model._stream.recent) == MAX_RECENT_ROWS
-    with pytest.warns(UserWarning, match="learning began anew"):
+    with pytest.warns(UserWarning, match="learning restarted"):
         model.learn_one({"a": 1.0}, 2)
     expected.learn_many(frame[2000 - MAX_RECENT_ROWS :], y[2000 - MAX_RECENT_ROWS :])
     expected.learn_one({"a": 1.0}, 2)
@@ -258,12 +260,15 @@ def test_the_last_rows_are_those_of_large_and_small_chunks() -> None:
 
 
 def test_an_early_third_class_loses_nothing() -> None:
-    found, given = SelectorClassifier(ss.SOFS(3)), SelectorClassifier(ss.SOFS(3), classes=[0, 1, 2])
+    without_classes, with_classes = (
+        SelectorClassifier(ss.SOFS(3)),
+        SelectorClassifier(ss.SOFS(3), classes=[0, 1, 2]),
+    )
     for x, y in zip(DICTS, THREE.tolist(), strict=True):
-        found.learn_one(x, y)
-        given.learn_one(x, y)
-    assert found.selection().scores.tolist() == given.selection().scores.tolist()
-    assert given.predict_proba_one(DICTS[0]) == found.predict_proba_one(DICTS[0])
+        without_classes.learn_one(x, y)
+        with_classes.learn_one(x, y)
+    assert without_classes.selection().scores.tolist() == with_classes.selection().scores.tolist()
+    assert with_classes.predict_proba_one(DICTS[0]) == without_classes.predict_proba_one(DICTS[0])
 
 
 def test_classes_named_beforehand() -> None:
@@ -279,7 +284,7 @@ def test_classes_named_beforehand() -> None:
 @pytest.mark.parametrize("label", [None, float("nan"), [1], (1, 2)])
 def test_labels_that_are_none_are_refused_and_change_nothing(label: Any) -> None:
     model = SelectorClassifier(ss.SOFS(3))
-    with pytest.raises(ss.DataError, match=r"row 1: (its|the) label"):
+    with pytest.raises(ss.DataError, match=r"row 1: the label"):
         model.learn_one({"x": 1.0}, label)
     with pytest.raises(ss.DataError, match="weights are numbers"):
         model.learn_many(
@@ -305,8 +310,8 @@ def test_labels_of_two_kinds_are_refused() -> None:
     ("selector", "message"),
     [
         (ss.SAOLA(), "SAOLA does not learn row by row"),
-        (ss.SOFSRegressor(3), "SOFSRegressor learns numbers; SelectorRegressor is for that"),
-        (ss.RandomSelection(3), "does not say how many"),
+        (ss.SOFSRegressor(3), "SOFSRegressor learns numbers; use SelectorRegressor"),
+        (ss.RandomSelection(3), "must know the number of features beforehand"),
         (ss.SOFS(0), "n_features_to_select"),
     ],
 )
@@ -345,10 +350,10 @@ def test_copies_go_on_as_the_model_does() -> None:
         model.learn_one(x, y)
     copies = [copy.deepcopy(model), pickle.loads(pickle.dumps(model))]
     for x, y in zip(DICTS[200:], TWO[200:], strict=True):
-        for one in (model, *copies):
-            one.learn_one(x, y)
-    for one in copies:
-        assert one.selection().scores.tolist() == model.selection().scores.tolist()
+        for copied in (model, *copies):
+            copied.learn_one(x, y)
+    for copied in copies:
+        assert copied.selection().scores.tolist() == model.selection().scores.tolist()
 
 
 def test_without_river_the_import_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

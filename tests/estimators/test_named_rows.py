@@ -1,4 +1,4 @@
-"""Rows of values by name, which are learned in fixed memory."""
+"""Test rows of values by name, which are learned in fixed memory."""
 
 from __future__ import annotations
 
@@ -66,11 +66,11 @@ def test_rows_by_name_become_blocks(rows: list[list[tuple[str, int]]]) -> None:
         expected: dict[int, float] = {}
         for name, x in row:
             expected[fnv(name)] = expected.get(fnv(name), 0.0) + x
-        found = dict(
+        entries = dict(
             zip(block.indices[begin:end].tolist(), block.values[begin:end].tolist(), strict=True)
         )
-        assert found == {feature: x for feature, x in expected.items() if x}
-        assert sorted(found) == block.indices[begin:end].tolist()
+        assert entries == {feature: x for feature, x in expected.items() if x}
+        assert sorted(entries) == block.indices[begin:end].tolist()
 
 
 def test_names_of_kept_features_are_kept_and_no_others(tmp_path: Path) -> None:
@@ -104,7 +104,11 @@ def test_names_of_kept_features_are_kept_and_no_others(tmp_path: Path) -> None:
 
 
 def test_a_number_of_features_chosen_by_itself_has_names_too(tmp_path: Path) -> None:
-    """The small learners of the curve, of which one may be chosen, keep features that the main one may not."""
+    """Test a number of features chosen by ``"auto"``.
+
+    One of the small learners of the curve may be chosen, which keep features that the main one does
+    not.
+    """
     X, _ = sparse_stream(rows=900)
     y = np.where(X.toarray()[:, 3] > 0, 1, -1)
     rows = as_dictionaries(X)
@@ -233,7 +237,9 @@ def test_names_and_ids_do_not_mix() -> None:
     with pytest.raises(ss.UsageError, match="set max_cells"):
         ss.SOFS(7).start(classes=[-1, 1]).partial_fit_block(named_block(rows).derived(y=y))
     by_id, by_name = ss.SOFS(7, max_cells=64).fit(X, y), ss.SOFS(7, max_cells=64).fit(rows, y)
-    with pytest.raises(ss.UsageError, match="rows by name, and it learned rows by id"):
+    with pytest.raises(
+        ss.UsageError, match="X has rows by name, but the estimator learned rows by id"
+    ):
         by_id.predict(rows)
     with pytest.raises(ss.UsageError, match="a learner takes one or the other"):
         by_id.partial_fit(rows, y)

@@ -1,4 +1,4 @@
-"""What would lose something on its way to numbers, or points nowhere, is refused by name in every entrance."""
+"""Test that every function refuses input that would lose information, or has wrong indices."""
 
 from __future__ import annotations
 
@@ -241,12 +241,12 @@ def test_decimal_labels_are_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize("entrance", [name for name in X_ENTRANCES if name != "test"])
 def test_numbers_of_any_type_are_taken(kind: str, entrance: str) -> None:
     X = np.round(100 * NUMBERS).astype(kind)
-    usual, found = (X_ENTRANCES[entrance](some) for some in (X.astype(np.float64), X))
-    if isinstance(found, np.ndarray):
-        np.testing.assert_array_equal(usual, found)
+    expected, actual = (X_ENTRANCES[entrance](matrix) for matrix in (X.astype(np.float64), X))
+    if isinstance(actual, np.ndarray):
+        np.testing.assert_array_equal(expected, actual)
     else:
-        chosen = [getattr(one, "selection", one) for one in (usual, found)]
-        ids = [(one() if callable(one) else one).indices.tolist() for one in chosen]
+        chosen = [getattr(result, "selection", result) for result in (expected, actual)]
+        ids = [(result() if callable(result) else result).indices.tolist() for result in chosen]
         assert ids[0] == ids[1]
 
 
@@ -299,19 +299,19 @@ def test_arrays_without_rows_or_columns_or_of_other_dimensions_are_refused(
 # Sparse matrices
 
 
-def broken(form: str, what: str) -> Any:
+def broken(form: str, fault: str) -> Any:
     matrix = sparse.csr_array(NUMBERS).asformat(form)
     if form == "coo":
-        matrix.coords[1][3] = -1 if what == "negative" else 4
-    elif what == "negative":
+        matrix.coords[1][3] = -1 if fault == "negative" else 4
+    elif fault == "negative":
         matrix.indices[3] = -1
-    elif what == "beyond":
+    elif fault == "beyond":
         matrix.indices[3] = 2**31 - 1
-    elif what == "falling":
+    elif fault == "falling":
         matrix.indptr[2] = matrix.indptr[-1]
-    elif what == "long":
+    elif fault == "long":
         matrix.indptr[-1] += 1000
-    elif what == "first":
+    elif fault == "first":
         matrix.indptr[0] = -4
     return matrix
 
@@ -327,12 +327,12 @@ BROKEN = [
 
 
 @pytest.mark.parametrize("entrance", X_ENTRANCES)
-@pytest.mark.parametrize(("form", "what"), BROKEN)
+@pytest.mark.parametrize(("form", "fault"), BROKEN)
 def test_sparse_matrix_that_points_out_of_itself_is_refused(
-    entrance: str, form: str, what: str
+    entrance: str, form: str, fault: str
 ) -> None:
     with pytest.raises(ss.DataError, match=r"X is a damaged sparse matrix: .*; build it again"):
-        X_ENTRANCES[entrance](broken(form, what))
+        X_ENTRANCES[entrance](broken(form, fault))
 
 
 @pytest.mark.parametrize("entrance", X_ENTRANCES)
@@ -350,13 +350,13 @@ def test_lil_matrix_with_wrong_indices_is_refused(entrance: str) -> None:
 def test_ids_are_put_in_order_whatever_the_matrix_says_of_itself(form: str, entrance: str) -> None:
     X = NUMBERS * (np.arange(4) < 3) + NUMBERS * (np.arange(4) == 3) * 2
     wrong = sparse.csr_array(X).asformat(form)
-    assert wrong.has_canonical_format  # from here on what it says is remembered, not looked at
+    assert wrong.has_canonical_format  # SciPy remembers the answer from here on
     ends = wrong.indptr[:2]
     wrong.indices[ends[0] : ends[1]] = wrong.indices[ends[0] : ends[1]][::-1].copy()
     wrong.data[ends[0] : ends[1]] = wrong.data[ends[0] : ends[1]][::-1].copy()
-    usual, found = (X_ENTRANCES[entrance](some) for some in (X, wrong))
-    chosen = [getattr(one, "selection", one) for one in (usual, found)]
-    scores = [(one() if callable(one) else one).scores for one in chosen]
+    expected, actual = (X_ENTRANCES[entrance](matrix) for matrix in (X, wrong))
+    chosen = [getattr(result, "selection", result) for result in (expected, actual)]
+    scores = [(result() if callable(result) else result).scores for result in chosen]
     np.testing.assert_allclose(scores[0], scores[1], rtol=1e-6)
 
 
@@ -411,15 +411,15 @@ def test_block_of_other_types_is_converted() -> None:
 
 
 def test_labels_of_blocks_are_looked_at() -> None:
-    known = np.array([0, 1]), np.array([0]), np.array([1.0], np.float32)
+    entries = np.array([0, 1]), np.array([0]), np.array([1.0], np.float32)
     with pytest.raises(ss.DataError, match="y holds dates"):
-        ss.RowBlock(*known, DAYS[:1], 4)
-    block = ss.ColumnBlock(*known, np.array([0]), ROWS)
+        ss.RowBlock(*entries, DAYS[:1], 4)
+    block = ss.ColumnBlock(*entries, np.array([0]), ROWS)
     with pytest.raises(ss.DataError, match="y holds dates"):
         ss.SAOLA().fit_source(ColumnBlockSource([block], DAYS))
     with pytest.raises(ss.DataError, match="classes holds dates"):
         ss.SOFS(2).fit_source(
-            BlockSource([ss.RowBlock(*known, np.array([1]), 4)]), classes=DAYS[:2]
+            BlockSource([ss.RowBlock(*entries, np.array([1]), 4)]), classes=DAYS[:2]
         )
 
 
@@ -457,11 +457,12 @@ def test_labels_of_files_are_what_a_model_can_hold(tmp_path: Path, suffix: str) 
     for name, column in columns.items():
         path = write(tmp_path / f"{name}{suffix}", {"a": NUMBERS[:, 1], "y": column})
         record = ss.select(path, "sofs", 1, target="y", output=tmp_path / f"run-{name}")
-        found = record.selector
-        assert found is not None
-        assert found.classes_.tolist() == ([0.0, 1.0] if name == "decimals" else ["no", "yes"])
+        selector = record.selector
+        assert selector is not None
+        assert selector.classes_.tolist() == ([0.0, 1.0] if name == "decimals" else ["no", "yes"])
         assert (
-            ss.load(tmp_path / f"run-{name}" / "model").classes_.tolist() == found.classes_.tolist()
+            ss.load(tmp_path / f"run-{name}" / "model").classes_.tolist()
+            == selector.classes_.tolist()
         )
 
 

@@ -1,4 +1,7 @@
-"""scikit-learn's own checks on an estimator of every kind, in the full run on all; what cannot hold is named there."""
+"""Run scikit-learn's checks on an estimator of every kind, in the full run on all estimators.
+
+Checks that an estimator cannot pass are listed in its class.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from streamsieve.estimators import estimator_class
 from streamsieve.registry import METHODS
 from tests.effort import FULL, REPRESENTATIVES
 
-# Some checks hand over rows sorted by class, which we rightly warn about.
+# Some checks give rows sorted by class, for which a warning is right.
 pytestmark = pytest.mark.filterwarnings("ignore:the class changes only:UserWarning")
 
 

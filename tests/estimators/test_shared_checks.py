@@ -1,4 +1,4 @@
-"""Our own promises, for every method in the registry."""
+"""Run our own checks on every method in the registry."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from tests.effort import REPRESENTATIVES
 if TYPE_CHECKING:
     from _pytest.mark import ParameterSet
 
-# What belongs to sources, estimators and the memory that methods share: on one method of each kind,
-# in full on all.
+# Checks of sources, estimators and the memory that methods share: they run on one method of each
+# kind, in the full run on all.
 SHARED = {
     "check_classes_met_on_the_way_equal_classes_given",
     "check_dense_sparse_and_file_agree",

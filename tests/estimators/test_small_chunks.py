@@ -1,4 +1,4 @@
-"""A few rows at a time: the same numbers as the way of larger chunks, and the same refusals."""
+"""Test small chunks of rows: they give the numbers and the errors of larger chunks."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from streamsieve.estimators import rows as estimators_of_rows
 RANDOM = np.random.default_rng(3)
 N_ROWS = 1000
 X = RANDOM.normal(0, 1, (N_ROWS, 5)) * (RANDOM.random((N_ROWS, 5)) < 0.8)
-X[:, 4] += 1e8  # nothing of it differs in float32
+X[:, 4] += 1e8  # its values do not differ in float32
 NUMBERS = X[:, 0] - 2 * X[:, 1] + RANDOM.normal(0, 0.1, N_ROWS)
 CLASSES = (NUMBERS > 0).astype(int)
 
 
-def learned(selector: Any, rows: Any, y: Any, n_rows: int) -> Any:
+def learn_one_by_one(selector: Any, rows: Any, y: Any, n_rows: int) -> Any:
     for at in range(n_rows):
         selector.partial_fit(
             rows[at : at + 1], y[at : at + 1], **({} if y is NUMBERS else {"classes": [0, 1]})
@@ -43,16 +43,16 @@ def test_one_row_at_a_time_is_the_same_to_the_last_bit(
     kind: str, selector: Any, y: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows: Any = csr_array(X) if kind == "sparse" else X.astype(kind)
-    assert_same(learned(selector(), rows, y, N_ROWS), selector().partial_fit(rows, y))
-    few = learned(selector(), rows, y, 20)
+    assert_same(learn_one_by_one(selector(), rows, y, N_ROWS), selector().partial_fit(rows, y))
+    few = learn_one_by_one(selector(), rows, y, 20)
     monkeypatch.setattr(estimators_of_rows, "small_block", lambda *args: None)
-    assert_same(few, learned(selector(), rows, y, 20))
+    assert_same(few, learn_one_by_one(selector(), rows, y, 20))
 
 
 def assert_same(first: Any, second: Any) -> None:
-    found, expected = first.model(), second.model()
-    assert found.arrays.keys() == expected.arrays.keys()
-    for name, array in found.arrays.items():
+    actual, expected = first.model(), second.model()
+    assert actual.arrays.keys() == expected.arrays.keys()
+    for name, array in actual.arrays.items():
         np.testing.assert_array_equal(array, expected.arrays[name], err_msg=name)
 
 

@@ -1,4 +1,4 @@
-"""Estimators on tables with text, categories, truth values and dates."""
+"""Test estimators on tables with text, categories, truth values and dates."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def test_table_is_learned_and_predicted_with_columns_in_any_order(model):
     assert model.n_features_in_ == 8
     assert model.feature_names_in_[:3].tolist() == ["age", "town=Bonn", "town=Köln"]
     assert model.get_support().size == 8
-    turned = FRAME[FRAME.columns[::-1]]
-    table = pa.Table.from_pandas(turned, preserve_index=False)
-    for other in (turned, pl.from_arrow(table), table, turned.assign(more="text")):
+    reversed_frame = FRAME[FRAME.columns[::-1]]
+    table = pa.Table.from_pandas(reversed_frame, preserve_index=False)
+    for other in (reversed_frame, pl.from_arrow(table), table, reversed_frame.assign(more="text")):
         assert np.array_equal(model.predict(other), model.predict(FRAME))
     assert model.score(FRAME, CHURN) > 0.9
 
 
 def test_transform_gives_the_selected_features(model):
-    found = model.transform(FRAME)
+    selected = model.transform(FRAME)
     names = model.get_feature_names_out().tolist()
-    assert isinstance(found, np.ndarray)
-    assert found.shape == (ROWS, 4)
-    assert np.array_equal(found[:, names.index("town=Ulm")], FRAME["town"] == "Ulm")
+    assert isinstance(selected, np.ndarray)
+    assert selected.shape == (ROWS, 4)
+    assert np.array_equal(selected[:, names.index("town=Ulm")], FRAME["town"] == "Ulm")
 
 
 @pytest.mark.parametrize("estimator", [ss.SOFS, ss.PET, ss.OGD])
@@ -75,10 +75,10 @@ def test_chunks_are_learned_as_the_first_of_them_shows(model, caplog):
 
 
 def test_what_is_wrong_with_a_table_names_its_column(model):
-    gaps = FRAME.copy()
-    gaps.loc[5, "town"] = None
+    with_missing = FRAME.copy()
+    with_missing.loc[5, "town"] = None
     with pytest.raises(ss.DataError, match="row 6: column 'town' has no value"):
-        ss.SOFS(4).fit(gaps, CHURN)
+        ss.SOFS(4).fit(with_missing, CHURN)
     with pytest.raises(ss.DataError, match="the column 'town' is not there"):
         model.predict(FRAME.drop(columns="town"))
     with pytest.raises(
@@ -120,11 +120,11 @@ def test_methods_of_columns_and_of_the_matrix_take_tables_and_are_saved(estimato
 def test_dates_and_truth_values_are_learned_without_text_beside_them(estimator, tmp_path):
     frame = FRAME[["age", "member", "since"]]
     from_memory = estimator.fit(frame, CHURN).selection()
-    found = estimator.transform(frame)
+    selected = estimator.transform(frame)
     frame.assign(y=CHURN).to_parquet(tmp_path / "t.parquet")
     from_file = estimator.fit_source(ss.open_source(tmp_path / "t.parquet", "y")).selection()
     assert from_memory.names.tolist() == from_file.names.tolist()
-    assert found.dtype == np.float64
+    assert selected.dtype == np.float64
     if hasattr(estimator, "decision_function"):
         scores = estimator.decision_function(frame)
         assert scores.dtype == np.float64
@@ -178,11 +178,11 @@ def test_models_that_read_tables_in_other_ways_are_not_merged(model):
 
 def test_features_that_the_table_does_not_have_are_refused_before_they_are_learned():
     columns = ss.SAOLA().fit(FRAME, CHURN)
-    more = columns_of(np.ones((ROWS, 1)), ids=np.array([columns.n_features_in_]))
+    new_column = columns_of(np.ones((ROWS, 1)), ids=np.array([columns.n_features_in_]))
     with pytest.raises(
         ss.DataError, match=r"feature \d+ is not of the table that was learned.*give one table"
     ):
-        columns.partial_fit_block(more)
+        columns.partial_fit_block(new_column)
     assert ss.SAOLA.method.load(columns.model()).results.n_features_in_ == columns.n_features_in_
 
 

@@ -1,1 +1,1 @@
-"""The selectors under the interfaces of other libraries."""
+"""Selectors with the interfaces of other libraries."""

@@ -1,4 +1,4 @@
-"""Features that are known by name, any hashable, and how a name becomes an id."""
+"""Features with names, which are any hashable objects, and the ids of these names."""
 
 from __future__ import annotations
 
@@ -12,41 +12,40 @@ from ..blocks import NamedIds
 from ..kernels.reading.entries import hash_names
 from ..sources.named_rows import WIDTH, text_of
 
-MAX_REMEMBERED_NAMES = (
-    1 << 16
-)  # names whose hash is remembered: to look it up is faster than to find it again
-NOT_TEXT = "\0"  # before what is shown of a name that is not text: 1 and "1" are two features
+# whose hash is remembered: a look-up is faster than computing it again
+MAX_REMEMBERED_NAMES = 1 << 16
+NOT_TEXT = "\0"  # before the text of a name that is not text: 1 and "1" are two features
 
 
 class Features(Protocol):
-    """What knows the ids of features."""
+    """An assignment of ids to the names of features."""
 
     id_type: type[np.signedinteger[Any]]
 
-    def width(self, n_found: int = 0) -> int:
-        """More than every id that was given out, and than those of so many names that were ``found``."""
+    def width(self, n_new: int = 0) -> int:
+        """Return a number above all assigned ids, and above those of ``n_new`` new names."""
 
-    def learned(self, names: Iterable[Hashable]) -> list[int]:
-        """The ids of features in a row to learn; new ones are given ids."""
+    def assign_ids(self, names: Iterable[Hashable]) -> list[int]:
+        """Return the ids of the features of a row to learn; assign ids to new features."""
 
     def forget(self, width: int) -> None:
-        """Take back the ids that were given out since there was that ``width``."""
+        """Remove the ids that were assigned since the width was ``width``."""
 
-    def found(self, names: Iterable[Hashable]) -> list[int]:
-        """The ids of features in a row to predict; new ones have ids that no learned feature has."""
+    def find_ids(self, names: Iterable[Hashable]) -> list[int]:
+        """Return the ids of the features of a row to predict; new ones get unused ids."""
 
-    def named(self, ids: NDArray[Any], names: Iterable[Hashable]) -> NamedIds | None:
-        """The names that go with a block, where ids are hashes."""
+    def block_names(self, ids: NDArray[Any], names: Iterable[Hashable]) -> NamedIds | None:
+        """Return the names of the features of a block, if ids are hashes."""
 
-    def titles(self, ids: NDArray[np.int64], names: NDArray[Any] | None) -> NDArray[Any]:
-        """What selected features are called; ``names`` are what the learner calls them."""
+    def feature_names(self, ids: NDArray[np.int64], names: NDArray[Any] | None) -> NDArray[Any]:
+        """Return the names of selected features; ``names`` are those that the learner has."""
 
 
 class Vocabulary:
-    """Ids in the order of appearance; every name is remembered.
+    """Ids in order of appearance; every name is remembered.
 
     Features that are new in the same row are numbered in the order of their text, so that the order
-    in which a row names them changes nothing.
+    of names within a row has no effect.
     """
 
     id_type: type[np.signedinteger[Any]] = np.int32
@@ -55,10 +54,10 @@ class Vocabulary:
         self.ids: dict[Hashable, int] = {}
         self.names: list[Hashable] = []
 
-    def width(self, n_found: int = 0) -> int:
-        return len(self.names) + n_found
+    def width(self, n_new: int = 0) -> int:
+        return len(self.names) + n_new
 
-    def learned(self, names: Iterable[Hashable]) -> list[int]:
+    def assign_ids(self, names: Iterable[Hashable]) -> list[int]:
         ids = self.ids
         try:
             return [ids[name] for name in names]
@@ -73,62 +72,65 @@ class Vocabulary:
         while len(self.names) > width:
             del self.ids[self.names.pop()]
 
-    def found(self, names: Iterable[Hashable]) -> list[int]:
+    def find_ids(self, names: Iterable[Hashable]) -> list[int]:
         ids, width = self.ids, len(self.names)
         return [ids.get(name, width + k) for k, name in enumerate(names)]
 
-    def named(self, ids: NDArray[Any], names: Iterable[Hashable]) -> NamedIds | None:
+    def block_names(self, ids: NDArray[Any], names: Iterable[Hashable]) -> NamedIds | None:
         return None
 
-    def titles(self, ids: NDArray[np.int64], names: NDArray[Any] | None) -> NDArray[Any]:
+    def feature_names(self, ids: NDArray[np.int64], names: NDArray[Any] | None) -> NDArray[Any]:
         return as_objects([self.names[feature] for feature in ids.tolist()])
 
 
 class HashedNames:
-    """Ids that are hashes of names, for selectors in fixed memory; the learner knows the names of what it keeps."""
+    """Ids that are hashes of names, for selectors in fixed memory.
+
+    The learner has the names of the features that it keeps.
+    """
 
     id_type: type[np.signedinteger[Any]] = np.int64
 
     def __init__(self) -> None:
         self.ids: dict[Hashable, int] = {}
 
-    def width(self, n_found: int = 0) -> int:
+    def width(self, n_new: int = 0) -> int:
         return WIDTH
 
-    def learned(self, names: Iterable[Hashable]) -> list[int]:
+    def assign_ids(self, names: Iterable[Hashable]) -> list[int]:
         ids = self.ids
         try:
             return [ids[name] for name in names]
         except KeyError:
             pass
-        hashes = self._hashes(list(names))
+        hashes = self._hash(list(names))
         if len(ids) + len(hashes) > MAX_REMEMBERED_NAMES:
             ids.clear()
         ids.update(zip(names, hashes, strict=True))
         return hashes
 
     def forget(self, width: int) -> None:
-        pass  # a hash is the same whether it is remembered or not
+        pass  # the hash of a name never changes
 
-    found = learned
+    find_ids = assign_ids
 
-    def _hashes(self, names: list[Hashable]) -> list[int]:
+    def _hash(self, names: list[Hashable]) -> list[int]:
         ids = np.empty(len(names), np.int64)
         hash_names(*text_of([text_of_name(name) for name in names]), ids)
-        found: list[int] = ids.tolist()
-        return found
+        hashes: list[int] = ids.tolist()
+        return hashes
 
-    def named(self, ids: NDArray[Any], names: Iterable[Hashable]) -> NamedIds | None:
+    def block_names(self, ids: NDArray[Any], names: Iterable[Hashable]) -> NamedIds | None:
         return NamedIds(ids, [text_of_name(name) for name in names])
 
-    def titles(self, ids: NDArray[np.int64], names: NDArray[Any] | None) -> NDArray[Any]:
+    def feature_names(self, ids: NDArray[np.int64], names: NDArray[Any] | None) -> NDArray[Any]:
         return as_objects(
             [str(name).removeprefix(NOT_TEXT) for name in ([] if names is None else names)]
         )
 
 
 def text_of_name(name: Hashable) -> str:
-    """A text for every name, equal for names that a dictionary takes for the same."""
+    """Return a text for a name; names that are one dictionary key have the same text."""
     if isinstance(name, str):
         return str(name)
     if isinstance(name, np.generic):
@@ -139,7 +141,7 @@ def text_of_name(name: Hashable) -> str:
 
 
 def as_objects(values: list[Any]) -> NDArray[Any]:
-    """An array of any objects, tuples among them."""
+    """Return an array of objects of any type, tuples included."""
     objects = np.empty(len(values), object)
     objects[:] = values
     return objects

@@ -1,4 +1,7 @@
-"""Selectors of rows as estimators of river: rows are dictionaries, features have any names, new ones come at any time.
+"""Selectors on rows as estimators of river.
+
+Rows are dictionaries; names of features are any hashable objects, and new ones may appear at any
+time.
 
 from river import evaluate, metrics, datasets
 model = SelectorClassifier(ss.SOFS(5))
@@ -32,31 +35,31 @@ if TYPE_CHECKING:
 Features = dict[Hashable, Any]
 
 
-def predicted(stream: SelectorStream, block: RowBlock) -> NDArray[Any]:
-    """Return the class, or the number, of every row."""
+def predict_rows(stream: SelectorStream, block: RowBlock) -> NDArray[Any]:
+    """Return the class or the number of every row."""
     predictor = stream.predictor
     return predictor.labels(predictor.score(block))
 
 
-def chances_of(stream: SelectorStream, block: RowBlock) -> NDArray[Any]:
+def probabilities_of(stream: SelectorStream, block: RowBlock) -> NDArray[Any]:
     """Return the probability of every class, a column each."""
     predictor = stream.predictor
     return np.asarray(predictor.probabilities(predictor.score(block)))
 
 
 class SelectorClassifier(base.MiniBatchClassifier):
-    """A selector of rows that learns classes, as a classifier of river.
+    """A selector on rows that learns classes, as a classifier of river.
 
     Parameters
     ----------
     selector
-        What to learn with, such as ``SOFS(10)``. It is copied, never changed. One with
-        ``max_cells`` has a fixed memory for any number of different features; others remember every
-        name.
+        The selector to learn with, such as ``SOFS(10)``. It is copied, never changed. With
+        ``max_cells`` it has a fixed memory for any number of different features; otherwise every
+        name is remembered.
     classes
-        All labels, where they are known beforehand. Without them labels are learned as they come:
-        two, or False and True, from the first row on. When a third comes, or one more after it,
-        learning begins anew from the last 1,024 rows, with a warning if there were others.
+        All labels, if they are known beforehand. Without them labels are learned as they appear:
+        two, or False and True, from the first row on. When a third appears, or one more after it,
+        learning restarts from the last 1,024 rows, with a warning if there were more.
     """
 
     def __init__(self, selector: Any, classes: Any | None = None) -> None:
@@ -74,67 +77,70 @@ class SelectorClassifier(base.MiniBatchClassifier):
         return not self.selector.method.two_classes_only
 
     def selection(self) -> Selection:
-        """The selected features under their names."""
+        """Return the selected features with their names."""
         return self._stream.selection()
 
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
-        """Learn a row that counts ``w`` times."""
+        """Learn a row of weight ``w``."""
         self._stream.learn(x, y, w)
 
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
-        """The class of a row; None as long as nothing was learned."""
+        """Return the class of a row, or None if nothing was learned."""
         stream = self._stream
         if stream.learner is None:
             return None
-        return predicted(stream, stream.block(x, learning=False)).tolist()[0]
+        return predict_rows(stream, stream.block(x, learning=False)).tolist()[0]
 
     def predict_proba_one(self, x: Features, **kwargs: Any) -> dict[Any, float]:
-        """The probability of every class that is known."""
+        """Return the probability of every known class."""
         stream = self._stream
         if stream.learner is None:
-            return self._before_any_row()
-        chances = chances_of(stream, stream.block(x, learning=False))[0].tolist()
-        return dict(zip(stream.known_classes(), chances, strict=True))
+            return self._initial_probabilities()
+        probabilities = probabilities_of(stream, stream.block(x, learning=False))[0].tolist()
+        return dict(zip(stream.class_labels(), probabilities, strict=True))
 
     def learn_many(self, X: DataFrame, y: Series, w: Any = 1.0) -> None:
-        """Learn the rows of a data frame, in their order."""
+        """Learn the rows of a data frame in their order."""
         self._stream.learn_frame(X, y, w)
 
     def predict_many(self, X: DataFrame) -> Series:
-        """The class of every row."""
+        """Return the class of every row."""
         import pandas
 
         stream = self._stream
         if stream.learner is None:
             return pandas.Series([None] * len(X), index=X.index, dtype=object)
-        classes = predicted(stream, stream.frame_block(X, learning=False))
+        classes = predict_rows(stream, stream.frame_block(X, learning=False))
         return pandas.Series(classes, index=X.index)
 
     def predict_proba_many(self, X: DataFrame) -> DataFrame:
-        """The probability of every class that is known, a column each."""
+        """Return the probability of every known class, a column each."""
         import pandas
 
         stream = self._stream
         if stream.learner is None:
-            return pandas.DataFrame([self._before_any_row()] * len(X), index=X.index)
-        chances = chances_of(stream, stream.frame_block(X, learning=False))
-        return pandas.DataFrame(chances, index=X.index, columns=stream.known_classes())
+            return pandas.DataFrame([self._initial_probabilities()] * len(X), index=X.index)
+        probabilities = probabilities_of(stream, stream.frame_block(X, learning=False))
+        return pandas.DataFrame(probabilities, index=X.index, columns=stream.class_labels())
 
-    def _before_any_row(self) -> dict[Any, float]:
-        """All classes that are known beforehand, equally likely; a classifier of two has river's."""
-        known = [] if self._multiclass else [False, True]
+    def _initial_probabilities(self) -> dict[Any, float]:
+        """Return equal probabilities of all classes given beforehand.
+
+        A classifier of two classes without given ones has river's, False and True.
+        """
+        labels = [] if self._multiclass else [False, True]
         if self.classes is not None:
-            known = list(self.classes)
-        return {label: 1.0 / len(known) for label in known}
+            labels = list(self.classes)
+        return {label: 1.0 / len(labels) for label in labels}
 
 
 class SelectorRegressor(base.MiniBatchRegressor):
-    """A selector of rows that learns numbers, as a regressor of river.
+    """A selector on rows that learns numbers, as a regressor of river.
 
     Parameters
     ----------
     selector
-        What to learn with, such as ``SOFSRegressor(10)``. It is copied, never changed.
+        The selector to learn with, such as ``SOFSRegressor(10)``. It is copied, never changed.
     """
 
     def __init__(self, selector: Any) -> None:
@@ -147,48 +153,48 @@ class SelectorRegressor(base.MiniBatchRegressor):
         yield {"selector": estimator_class("sofs-regressor")(5, max_cells=1024)}
 
     def selection(self) -> Selection:
-        """The selected features under their names."""
+        """Return the selected features with their names."""
         return self._stream.selection()
 
     def learn_one(self, x: Features, y: float, w: float = 1.0) -> None:
-        """Learn a row that counts ``w`` times."""
+        """Learn a row of weight ``w``."""
         self._stream.learn(x, y, w)
 
     def predict_one(self, x: Features) -> float:
-        """The number of a row; 0 as long as nothing was learned."""
+        """Return the number of a row, or 0 if nothing was learned."""
         stream = self._stream
         return (
             0.0
             if stream.learner is None
-            else float(predicted(stream, stream.block(x, learning=False))[0])
+            else float(predict_rows(stream, stream.block(x, learning=False))[0])
         )
 
     def learn_many(self, X: DataFrame, y: Series, w: Any = 1.0) -> None:
-        """Learn the rows of a data frame, in their order."""
+        """Learn the rows of a data frame in their order."""
         self._stream.learn_frame(X, y, w)
 
     def predict_many(self, X: DataFrame) -> Series:
-        """The number of every row."""
+        """Return the number of every row."""
         import pandas
 
         stream = self._stream
         if stream.learner is None:
             return pandas.Series(np.zeros(len(X)), index=X.index)
         return pandas.Series(
-            predicted(stream, stream.frame_block(X, learning=False)), index=X.index
+            predict_rows(stream, stream.frame_block(X, learning=False)), index=X.index
         )
 
 
 class SelectorTransformer(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
-    """A selector of rows as a transformer of river, which keeps the selected features of a row.
+    """A selector on rows as a transformer of river, which keeps the selected features of a row.
 
     Parameters
     ----------
     selector
-        What selects, such as ``SOFS(10)`` for classes or ``SOFSRegressor(10)`` for numbers. It is
+        The selector, such as ``SOFS(10)`` for classes or ``SOFSRegressor(10)`` for numbers. It is
         copied, never changed.
     classes
-        All labels, where they are known beforehand; see ``SelectorClassifier``.
+        All labels, if they are known beforehand; see ``SelectorClassifier``.
     """
 
     def __init__(self, selector: Any, classes: Any | None = None) -> None:
@@ -202,28 +208,31 @@ class SelectorTransformer(base.SupervisedTransformer, base.MiniBatchSupervisedTr
         yield {"selector": estimator_class("sofs-regressor")(3, max_cells=1024)}
 
     def selection(self) -> Selection:
-        """The selected features under their names."""
+        """Return the selected features with their names."""
         return self._stream.selection()
 
-    # river's class for mini-batches is one of transformers that know no target
+    # river's class for mini-batches is for transformers without a target
     def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:  # type: ignore[override]
-        """Learn a row that counts ``w`` times."""
+        """Learn a row of weight ``w``."""
         self._stream.learn(x, y, w)
 
     def transform_one(self, x: Features) -> Features:
-        """The selected features of a row; none as long as nothing was learned."""
-        ids, chosen = self._stream.features.found(x), self._stream.chosen()
+        """Return the selected features of a row; none if nothing was learned."""
+        ids, selected = self._stream.features.find_ids(x), self._stream.selected_ids()
         return {
             name: value
             for feature, (name, value) in zip(ids, x.items(), strict=True)
-            if feature in chosen
+            if feature in selected
         }
 
     def learn_many(self, X: DataFrame, y: Series, w: Any = 1.0) -> None:
-        """Learn the rows of a data frame, in their order."""
+        """Learn the rows of a data frame in their order."""
         self._stream.learn_frame(X, y, w)
 
     def transform_many(self, X: DataFrame) -> DataFrame:
-        """The selected columns of a data frame."""
-        ids, chosen = self._stream.features.found(X.columns.tolist()), self._stream.chosen()
-        return X.loc[:, [feature in chosen for feature in ids]]
+        """Return the selected columns of a data frame."""
+        ids, selected = (
+            self._stream.features.find_ids(X.columns.tolist()),
+            self._stream.selected_ids(),
+        )
+        return X.loc[:, [feature in selected for feature in ids]]

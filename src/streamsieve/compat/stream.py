@@ -1,4 +1,4 @@
-"""A selector of rows fed by dictionaries, one row at a time, or by data frames."""
+"""A selector on rows that learns from dictionaries, one row at a time, or from data frames."""
 
 from __future__ import annotations
 
@@ -29,49 +29,46 @@ if TYPE_CHECKING:
 
 Row = Mapping[Hashable, Any]
 
-MAX_RECENT_ROWS = (
-    1024  # rows that learning begins anew from when there is one more class than before
-)
+MAX_RECENT_ROWS = 1024  # rows from which learning restarts when a new class appears
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
 MAX_BOUNDS = 4096  # lengths of rows
 
 
 class SelectorStream:
-    """What a selector learns from rows of values by name.
+    """A selector that learns from rows of values by name.
 
-    Features get ids as they appear; a selector with ``max_cells`` knows them by hashes of their
-    names, in memory that does not grow. Classes that nobody named are found: two labels, or False
-    and True, are learned as they are. With a third the rules of learning change, so that learning
-    begins anew from the last 1,024 rows.
+    Features get ids as they appear; for a selector with ``max_cells`` ids are hashes of names, in
+    memory that does not grow. Classes that were not given are discovered: two labels, or False and
+    True, are learned as they are. With a third the rules of learning change, so that learning
+    restarts from the last 1,024 rows.
     """
 
     def __init__(self, selector: Any, kinds: Iterable[Kind], classes: Any | None = None) -> None:
-        self.selector = checked(selector, frozenset(kinds))
+        self.selector = check_selector(selector, frozenset(kinds))
         self.learns_classes = "classes" in self.selector.method.targets
         self.classes = None if classes is None else list(classes)
-        self.exact = (
-            self.selector.new_learner().inputs.centres
-        )  # a mean is taken off before values are rounded
+        # True if a mean is subtracted before values are rounded
+        self.exact = self.selector.new_learner().inputs.centres
         self.features: Features = HashedNames() if is_bounded(selector) else Vocabulary()
-        self.learner: Any = None  # as soon as there is something to learn
-        self.labels: dict[Any, NDArray[Any]] = {}  # those met, each as an array of one
+        self.learner: Any = None  # until there is something to learn
+        self.labels: dict[Any, NDArray[Any]] = {}  # seen so far, each as an array of one
         self.recent: deque[RowBlock] = deque()
         self.n_recent = self.n_rows = 0
-        self.bounds: dict[int, NDArray[np.int64]] = {}  # by the length of a row
+        self.bounds: dict[int, NDArray[np.int64]] = {}  # ``indptr`` by the length of a row
         self._predictor: Predictor | None = None
-        self._chosen: frozenset[int] | None = None
+        self._selected_ids: frozenset[int] | None = None
 
     # ---- learning
 
     def learn(self, x: Row, y: Any, w: float) -> None:
-        """Learn one row that counts ``w`` times."""
-        with self._forgetting_refused():
+        """Learn one row of weight ``w``."""
+        with self._forget_if_refused():
             block = self.block(x, learning=True)
             if w == 0.0:
-                return  # as good as absent
-            label = builtin(y)
+                return  # a row of weight 0 changes nothing
+            label = to_builtin(y)
             if self.learns_classes:
-                self._refuse_missing([label])
+                self._check_labels([label])
             weight = None if w == 1.0 else np.array([w], np.float64)
             self._learn(
                 block.with_target(self._target_of(label), weight),
@@ -79,12 +76,15 @@ class SelectorStream:
             )
 
     def learn_frame(self, X: DataFrame, y: Any, w: Any) -> None:
-        """Learn the rows of a data frame, with a label each; ``w`` is a number, or one for each."""
-        with self._forgetting_refused():
+        """Learn the rows of a data frame, with a label each.
+
+        ``w`` is the weight of all rows, or has one for each.
+        """
+        with self._forget_if_refused():
             block = self.frame_block(X, learning=True)
             target = simple_labels(np.asarray(y))
             if target.shape != (block.n_rows,):
-                raise DataError(f"{block.n_rows:,} rows and {target.size:,} labels")
+                raise DataError(f"X has {block.n_rows:,} rows, but y has {target.size:,} labels")
             weights = (
                 None
                 if isinstance(w, float | int) and w == 1.0
@@ -93,13 +93,13 @@ class SelectorStream:
             weights = None if weights is None else np.array(weights, np.float64)
             block = block.with_target(target, weights).without_weightless()
             labels = np.asarray(block.y).tolist() if self.learns_classes else []
-            self._refuse_missing(labels)
+            self._check_labels(labels)
             if block.n_rows:
                 self._learn(block, list(dict.fromkeys(labels)))
 
     @contextmanager
-    def _forgetting_refused(self) -> Iterator[None]:
-        """Take back the ids of new features if the rows that name them are refused."""
+    def _forget_if_refused(self) -> Iterator[None]:
+        """Remove the ids of new features if the rows that have them are refused."""
         width = self.features.width()
         try:
             yield
@@ -107,46 +107,46 @@ class SelectorStream:
             self.features.forget(width)
             raise
 
-    def _refuse_missing(self, labels: list[Any]) -> None:
+    def _check_labels(self, labels: list[Any]) -> None:
         for row, label in enumerate(labels, self.n_rows + 1):
             if label is None or (isinstance(label, float) and label != label):
-                raise DataError(f"row {row:,}: its label is missing; drop such rows")
+                raise DataError(f"row {row:,}: the label is missing; drop such rows")
             if not isinstance(label, Hashable):
                 raise DataError(
-                    f"row {row:,}: its label is a {type(label).__name__}; labels are text or"
-                    " numbers"
+                    f"row {row:,}: the label is of type {type(label).__name__}; labels must be text"
+                    " or numbers"
                 )
 
     def _learn(self, block: RowBlock, labels: list[Any]) -> None:
-        new, before = [label for label in labels if label not in self.labels], self.learner
+        new, previous = [label for label in labels if label not in self.labels], self.learner
         try:
-            if new or before is None:
-                self._admit(new)
+            if new or previous is None:
+                self._prepare_for_labels(new)
             self.learner.partial_fit_block(block)
         except Exception:
-            self.learner = before  # what cannot be learned changes nothing
+            self.learner = previous  # a block that cannot be learned changes nothing
             raise
         self.labels.update((label, as_target(label)) for label in new)
-        self._predictor = self._chosen = None
+        self._predictor = self._selected_ids = None
         self.n_rows += block.n_rows
         if self.learns_classes and self.classes is None:
-            self._remember(block)
+            self._remember_rows(block)
 
     def _target_of(self, y: Any) -> NDArray[Any]:
         if not self.learns_classes and isinstance(y, int | float):
             return np.array([y], np.float64)
-        known = self.labels.get(y) if self.learns_classes else None
-        return as_target(y) if known is None else known
+        target = self.labels.get(y) if self.learns_classes else None
+        return as_target(y) if target is None else target
 
-    def _admit(self, new: list[Any]) -> None:
-        """Be ready for labels that were not met before."""
+    def _prepare_for_labels(self, new: list[Any]) -> None:
+        """Start learning, or restart it, if new labels require that."""
         if self.learner is None:
-            self.learner = self._started(new)
+            self.learner = self._start_learner(new)
         elif self.learns_classes and self.classes is None and len(self.labels) + len(new) > 2:
-            self._begin_anew([*self.labels, *new])
+            self._restart([*self.labels, *new])
 
-    def _started(self, labels: list[Any]) -> Any:
-        """The selector, which has learned nothing and knows these classes, or those named."""
+    def _start_learner(self, labels: list[Any]) -> Any:
+        """Return a new learner of the selector for these classes, or for those given."""
         if self.classes is not None:
             labels = self.classes
         elif any(isinstance(label, bool) for label in labels):
@@ -157,68 +157,74 @@ class SelectorStream:
             .start(None, as_objects(labels) if len(labels) > 1 else None)
         )
 
-    def _begin_anew(self, labels: list[Any]) -> None:
-        """Learn the last rows again, with more classes; the rules for two, and for each number of more, differ."""
-        learner = self._started(labels)
+    def _restart(self, labels: list[Any]) -> None:
+        """Learn the last rows again, with more classes.
+
+        The rules of learning for two classes differ from those for more, and depend on their
+        number.
+        """
+        learner = self._start_learner(labels)
         for block in self.recent:
             learner.partial_fit_block(block)
         self.learner = learner
         if self.n_rows > self.n_recent:
             warnings.warn(
-                f"row {self.n_rows + 1:,} has a class, {labels[-1]!r}, that no row had before:"
-                f" learning began anew from the last {self.n_recent:,} rows, and what others taught"
-                " is lost; name all classes beforehand: classes=[...]",
+                f"row {self.n_rows + 1:,} has a new class, {labels[-1]!r}: learning restarted from"
+                f" the last {self.n_recent:,} rows, and earlier rows are lost; give all classes"
+                " beforehand: classes=[...]",
                 UserWarning,
                 stacklevel=6,
             )
 
-    def _remember(self, block: RowBlock) -> None:
-        """Keep the last rows, and no more than that."""
+    def _remember_rows(self, block: RowBlock) -> None:
+        """Keep the last rows, and drop older ones."""
         self.recent.append(last_rows(block, MAX_RECENT_ROWS))
         self.n_recent += self.recent[-1].n_rows
         while self.n_recent > MAX_RECENT_ROWS:
             oldest = self.recent.popleft()
-            left = max(0, MAX_RECENT_ROWS - self.n_recent + oldest.n_rows)
-            self.n_recent += left - oldest.n_rows
-            if left:
-                self.recent.appendleft(last_rows(oldest, left))
+            n_kept = max(0, MAX_RECENT_ROWS - self.n_recent + oldest.n_rows)
+            self.n_recent += n_kept - oldest.n_rows
+            if n_kept:
+                self.recent.appendleft(last_rows(oldest, n_kept))
 
     # ---- what was learned
 
     @property
     def predictor(self) -> Predictor:
-        """Return what predicts with what was learned so far; something must have been."""
+        """Return the predictor of what was learned so far; requires a learner."""
         if self._predictor is None:
             self._predictor = self.learner.results.predictor()
         return self._predictor
 
-    def known_classes(self) -> list[Any]:
+    def class_labels(self) -> list[Any]:
         """Return the classes in the order of scores."""
         return [] if self.learner is None else list(self.learner.results.classes_.tolist())
 
-    def chosen(self) -> frozenset[int]:
-        """The ids of the selected features."""
-        if self._chosen is None:
-            self._chosen = (
+    def selected_ids(self) -> frozenset[int]:
+        """Return the ids of the selected features."""
+        if self._selected_ids is None:
+            self._selected_ids = (
                 frozenset()
                 if self.learner is None
                 else frozenset(self.selection().indices.tolist())
             )
-        return self._chosen
+        return self._selected_ids
 
     def selection(self) -> Selection:
-        """The selected features under their names."""
+        """Return the selected features with their names."""
         if self.learner is None:
             return Selection(np.empty(0, np.int64), np.empty(0), np.empty(0, object))
-        found = self.learner.results.selection()
+        selected = self.learner.results.selection()
         return Selection(
-            found.indices, found.scores, self.features.titles(found.indices, found.names)
+            selected.indices,
+            selected.scores,
+            self.features.feature_names(selected.indices, selected.names),
         )
 
     # ---- rows
 
     def block(self, x: Row, learning: bool) -> RowBlock:
-        """One row; features in it that are new are given ids if it is to be learned."""
+        """Return the block of one row; if it is to be learned, new features get ids."""
         features = self.features
         try:
             values = np.array(list(x.values()))
@@ -228,55 +234,58 @@ class SelectorStream:
             values = numbers_of(
                 Entries([str(name) for name in x], list(x.values()), [len(x)]), self.n_rows
             )
-        ids = np.array(features.learned(x) if learning else features.found(x), features.id_type)
+        ids = np.array(
+            features.assign_ids(x) if learning else features.find_ids(x), features.id_type
+        )
         kept_ids = np.empty(ids.size, ids.dtype)
         kept: NDArray[Any] = np.empty(ids.size, np.float64 if self.exact else np.float32)
         filled = settle_row(ids, values, kept_ids, kept)
         if filled == NOT_FINITE:
-            wrong = int(np.argmax(~(np.abs(values) <= MAX_FLOAT32)))
-            raise not_finite("", self.n_rows + 1, repr(list(x)[wrong]), float(values[wrong]))
+            at = int(np.argmax(~(np.abs(values) <= MAX_FLOAT32)))
+            raise not_finite("", self.n_rows + 1, repr(list(x)[at]), float(values[at]))
         names, width = (
-            (features.named(ids, x), features.width())
+            (features.block_names(ids, x), features.width())
             if learning
             else (None, features.width(ids.size))
         )
-        indptr = self._bounds_of(filled)
+        indptr = self._indptr_of(filled)
         return RowBlock.trusted(indptr, kept_ids[:filled], kept[:filled], None, width, names=names)
 
-    def _bounds_of(self, length: int) -> NDArray[np.int64]:
-        """``indptr`` of a row."""
-        known = self.bounds.get(length)
-        if known is None:
-            known = np.array([0, length])
+    def _indptr_of(self, length: int) -> NDArray[np.int64]:
+        """Return ``indptr`` of a block with one row."""
+        indptr = self.bounds.get(length)
+        if indptr is None:
+            indptr = np.array([0, length])
             if len(self.bounds) < MAX_BOUNDS:
-                self.bounds[length] = known
-        return known
+                self.bounds[length] = indptr
+        return indptr
 
     def frame_block(self, X: DataFrame, learning: bool) -> RowBlock:
-        """The rows of a data frame."""
+        """Return the rows of a data frame as a block."""
         columns = X.columns.tolist()
         if len(set(columns)) < len(columns):
             raise DataError(
-                "a column appears twice in the data frame; give every column a name of its own"
+                "a column name appears twice in the data frame; give each column a different name"
             )
         values = np.empty(X.shape)
         for at, column in enumerate(columns):
-            found = X[column].to_numpy()
-            if found.dtype.kind not in "biuf":
-                found = numbers_of(
-                    Entries([str(column)] * len(X), found.tolist(), [1] * len(X)), self.n_rows
+            numbers = X[column].to_numpy()
+            if numbers.dtype.kind not in "biuf":
+                numbers = numbers_of(
+                    Entries([str(column)] * len(X), numbers.tolist(), [1] * len(X)), self.n_rows
                 )
-            values[:, at] = found
+            values[:, at] = numbers
         features = self.features
         ids = np.array(
-            features.learned(columns) if learning else features.found(columns), features.id_type
+            features.assign_ids(columns) if learning else features.find_ids(columns),
+            features.id_type,
         )
         order = np.argsort(ids, kind="stable")
         with np.errstate(over="ignore"):
             rounded = values[:, order].astype(np.float32)
-        wrong = np.argwhere(~np.isfinite(rounded))
-        if wrong.size:
-            row, at = wrong[0]
+        faults = np.argwhere(~np.isfinite(rounded))
+        if faults.size:
+            row, at = faults[0]
             column = columns[order[at]]
             raise not_finite(
                 "", self.n_rows + int(row) + 1, repr(column), float(values[row, order[at]])
@@ -285,19 +294,19 @@ class SelectorStream:
         if self.exact:
             kept = values[:, order][rounded != 0]
         names, width = (
-            (features.named(ids, columns), features.width())
+            (features.block_names(ids, columns), features.width())
             if learning
             else (None, features.width(ids.size))
         )
         return RowBlock.trusted(indptr, ids[order][positions], kept, None, width, names=names)
 
 
-def checked(selector: Any, kinds: frozenset[Kind]) -> Any:
-    """A selector that can learn from a stream of dictionaries; others are refused."""
+def check_selector(selector: Any, kinds: frozenset[Kind]) -> Any:
+    """Return a selector if it can learn from a stream of dictionaries; raise UsageError if not."""
     name = type(selector).__name__
     if not isinstance(selector, Estimator) or selector.method.reads != "rows":
         raise UsageError(
-            f"{name} does not learn row by row; give a selector of rows, such as SOFS(10)"
+            f"{name} does not learn row by row; give a selector on rows, such as SOFS(10)"
         )
     targets = selector.method.targets
     if not targets & kinds:
@@ -306,35 +315,35 @@ def checked(selector: Any, kinds: frozenset[Kind]) -> Any:
             if "numbers" in targets
             else ("classes", "SelectorClassifier")
         )
-        raise UsageError(f"{name} learns {learns}; {cure} is for that")
+        raise UsageError(f"{name} learns {learns}; use {cure}")
     learner: Any = selector.new_learner()
     if learner.needs_width:
         raise UsageError(
-            f"{name} draws from all features, and a stream does not say how many there will be"
+            f"{name} must know the number of features beforehand, which a stream does not have"
         )
     return selector
 
 
 def is_bounded(selector: Any) -> bool:
-    """Whether a selector has a fixed memory for any number of features."""
+    """Return True if a selector has a fixed memory for any number of features."""
     return "max_cells" in selector.method.parameter_names and selector.max_cells is not None
 
 
-def last_rows(block: RowBlock, most: int) -> RowBlock:
-    """The last rows of a block, which keep no others in memory."""
-    if block.n_rows <= most:
+def last_rows(block: RowBlock, n_rows: int) -> RowBlock:
+    """Return the last rows of a block, without keeping the others in memory."""
+    if block.n_rows <= n_rows:
         return block
-    last = block.rows(block.n_rows - most, block.n_rows)
+    last = block.rows(block.n_rows - n_rows, block.n_rows)
     weights = None if last.sample_weight is None else last.sample_weight.copy()
     entries = last.derived(indices=last.indices.copy(), values=last.values.copy())
     return entries.with_target(np.array(last.y), weights)
 
 
-def builtin(label: Any) -> Any:
-    """A label as Python has it."""
+def to_builtin(label: Any) -> Any:
+    """Return a label as an object of a built-in type."""
     return label.item() if isinstance(label, np.generic) else label
 
 
 def as_target(y: Any) -> NDArray[Any]:
-    """A label, or a number, as an array of one."""
-    return simple_labels(as_objects([builtin(y)]))
+    """Return a label, or a number, as an array of one."""
+    return simple_labels(as_objects([to_builtin(y)]))

@@ -1,4 +1,4 @@
-"""scikit-learn's interface to a learner, as far as all methods share it."""
+"""The part of scikit-learn's interface to a learner that all methods share."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from ..training import train, watching
 from ..values import is_sparse
 from .inputs import (
     check_array,
+    check_usable,
     encode_table,
     has_unseen,
-    named_rows,
+    read_named_rows,
     score_rows,
     select_named,
-    usable,
     validate_data,
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-# a decorator of methods that are there only for estimators that fulfil a condition
+# a decorator of methods that only estimators which fulfil a condition have
 only_if: Callable[[Callable[[Any], bool]], Callable[[F], F]] = available_if
 
 
@@ -50,7 +50,7 @@ def predicts(estimator: Estimator) -> bool:
 
 
 def predicts_classes(estimator: Estimator) -> bool:
-    """Return True if classes were learned, or may yet be."""
+    """Return True if classes were learned, or may be learned."""
     method = estimator.method
     if not method.fits_model or not estimator.__sklearn_is_fitted__():
         return method.predicts and "classes" in method.targets
@@ -58,7 +58,7 @@ def predicts_classes(estimator: Estimator) -> bool:
 
 
 def predicts_probabilities(estimator: Any) -> bool:
-    """Return True if classes have probabilities, or may yet have."""
+    """Return True if classes have probabilities, or may have them after learning."""
     if not estimator.method.fits_model:
         return predicts_classes(estimator)
     if estimator.__sklearn_is_fitted__():
@@ -67,7 +67,7 @@ def predicts_probabilities(estimator: Any) -> bool:
 
 
 class Estimator(TransformerMixin, BaseEstimator):
-    """A method with parameters, as a scikit-learn selector: it has a learner as soon as there is something to learn.
+    """A method with parameters, as a scikit-learn selector; it has a learner once learning starts.
 
     The methods are those of scikit-learn's ``SelectorMixin``, without a mask as long as the data is
     wide and without the import of half of scikit-learn. What was learned
@@ -76,19 +76,19 @@ class Estimator(TransformerMixin, BaseEstimator):
     """
 
     method: ClassVar[Method]
-    learner: Any  # what has learned, or has been started
-    # scikit-learn's checks that cannot hold for a class, with the reason; tests expect exactly
-    # these to fail.
+    learner: Any  # started, or trained
+    # scikit-learn's checks that a class cannot pass, with the reason; tests expect exactly these
+    # to fail.
     expected_failed_checks: ClassVar[dict[str, str]] = {}
 
     @property
     def lock(self) -> Lock:
-        """Return what makes threads that share the estimator wait for one another; its learners have the same."""
+        """Return the lock of the threads that share the estimator; its learners have the same."""
         lock: Lock = self.__dict__.get("_lock") or self.__dict__.setdefault("_lock", Lock())
         return lock
 
     def new_learner(self) -> AnyLearner:
-        """Return a learner with the parameters as they are now, which are checked."""
+        """Return a new learner with the current parameters, which are checked."""
         learner = self.method.make(
             **{name: getattr(self, name) for name in self.method.parameter_names}
         )
@@ -96,18 +96,21 @@ class Estimator(TransformerMixin, BaseEstimator):
         return learner
 
     def current_learner(self) -> Any:
-        """Return the learner, which is made if there is none yet."""
+        """Return the learner; make it if there is none."""
         if self.__dict__.get("_learner") is None:
             self._learner = self.new_learner()
         return self._learner
 
     def __getattr__(self, name: str) -> Any:
-        """Return the learner, or what it learned; no property may raise NotFittedError, which is an AttributeError."""
+        """Return the learner, or one of its results.
+
+        No property may raise NotFittedError, which is an AttributeError.
+        """
         if name != "learner" and (name.startswith("_") or not name.endswith("_")):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(
-                f"this {type(self).__name__} has learned nothing yet; call fit or start first"
+                f"this {type(self).__name__} is not fitted yet; call fit or start first"
             )
         return self._learner if name == "learner" else getattr(self._learner.results, name)
 
@@ -129,17 +132,17 @@ class Estimator(TransformerMixin, BaseEstimator):
         *,
         y: Any | None = None,
     ) -> Self:
-        """Forget everything and be ready for the first block.
+        """Forget everything, and get ready for the first block.
 
-        ``n_features``, ``classes`` and ``feature_names`` are what is known beforehand; ``y`` has
-        the target of every row, for methods that see all rows at once.
+        ``n_features``, ``classes`` and ``feature_names`` are given if they are known beforehand;
+        ``y`` has the target of every row, for methods that see all rows at once.
         """
         self._learner = self.new_learner().start(n_features, classes, feature_names, y=y)
         return self
 
     @alone
     def partial_fit_block(self, block: Any) -> Self:
-        """Learn one more block; ``start`` comes before the first."""
+        """Learn one more block; call ``start`` before the first."""
         self.current_learner().partial_fit_block(block)
         return self
 
@@ -147,30 +150,37 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     @alone
     def selection(self) -> Selection:
-        """Return the selected features, with scores and names; its size is that of the selection."""
+        """Return the selected features with scores and names, and nothing of other features."""
         return cast(Selection, self.learner.results.selection())
 
     @alone
     def model(self, note: dict[str, Any] | None = None) -> Model:
-        """Return all that was learned; learning goes on with its arrays, so copy it before more is learned."""
+        """Return all that was learned.
+
+        Learning continues with the same arrays, so copy the model before more is learned.
+        """
         return cast(Model, self.learner.model(note))
 
     @alone
     def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
-        """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on.
+        """Write the model to one file, without pickle.
 
-        ``note`` is kept in the file as JSON.
+        ``streamsieve.load`` restores it, and learning can continue. ``note`` is kept in the file as
+        JSON.
         """
         self.learner.save(path, note)
 
     @alone
     def get_support(self, indices: bool = False) -> NDArray[Any]:
-        """Return a mask over all features, or, with ``indices=True``, the selected ids in ascending order."""
+        """Return a mask over all features; with ``indices=True`` the selected ids, ascending."""
         return self.selection().indices if indices else self.learner.results.support_
 
     @alone
     def get_feature_names_out(self, input_features: Any | None = None) -> NDArray[Any]:
-        """Return the names of the selected columns: those given or seen in training, otherwise x0, x1, ..."""
+        """Return the names of the selected columns.
+
+        They are those given or seen in training, otherwise x0, x1, ...
+        """
         selection = self.selection()
         if input_features is not None:
             return cast(
@@ -184,10 +194,11 @@ class Estimator(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Return the selected columns of ``X``, in ascending order of id.
 
-        Of a table with text they are features such as ``a=b``, of rows by name a sparse array.
+        For a table with text these are features such as ``a=b``; for rows by name the result is a
+        sparse array.
         """
         selected, features = self.selection().indices, self.learner.features
-        rows = named_rows(self.learner, X)
+        rows = read_named_rows(self.learner, X)
         if rows is not None:
             return select_named(rows, selected)
         options = {
@@ -196,8 +207,8 @@ class Estimator(TransformerMixin, BaseEstimator):
             "ensure_all_finite": not get_tags(self).input_tags.allow_nan,
         }
         X, names, _ = encode_table(self, X, features)
-        if has_unseen(X, features):  # in training there were no such columns, so they count nothing
-            X = usable(X).tocsr()[:, : features.width]
+        if has_unseen(X, features):  # columns that were not in the training are ignored
+            X = check_usable(X).tocsr()[:, : features.width]
         chosen = _safe_indexing(
             validate_data(self, X, features=features, names=names, **options)[0], selected, axis=1
         )
@@ -205,7 +216,10 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     @alone
     def inverse_transform(self, X: Any) -> Any:
-        """Return a matrix as wide as the training data, with the columns of ``X`` at their ids and zeros elsewhere."""
+        """Return a matrix as wide as the training data, with the columns of ``X`` at their ids.
+
+        All other columns are 0.
+        """
         selected, width = self.selection().indices, self.learner.features.width
         X = check_array(X, accept_sparse="csr", dtype=None)
         if X.shape[1] != selected.size:
@@ -230,7 +244,10 @@ class Estimator(TransformerMixin, BaseEstimator):
     @only_if(predicts_classes)
     @alone
     def decision_function(self, X: Any) -> F64:
-        """Return the score of every row: positive for the second of two classes; a column per class for more."""
+        """Return the score of every row.
+
+        It is positive for the second of two classes; of more classes there is a column for each.
+        """
         return score_rows(self, X)[1]
 
     @only_if(predicts_probabilities)
@@ -238,11 +255,11 @@ class Estimator(TransformerMixin, BaseEstimator):
     def predict_proba(self, X: Any) -> F64:
         """Return the probability of every class, a column each, in the order of ``classes_``.
 
-        Of methods on rows it is a logistic fit of the class on the score that each row had before
+        For methods on rows it is a logistic fit of the class on the score that each row had before
         it was learned (Platt 1999), from the same pass. Weights of rows count in it,
-        ``class_weight`` does not: probabilities are those of the data as it is. Where class weights
-        move the decision to where the class is less likely than not, its probability is given as
-        just above 1/2. Others have the logistic loss.
+        ``class_weight`` does not: probabilities are those of the data as it is. If class weights
+        move the decision to a point where the predicted class has a probability below 1/2, a value
+        just above 1/2 is returned for it. Other methods have the logistic loss.
         """
         predictor, scores = score_rows(self, X)
         probabilities = predictor.probabilities(scores)
@@ -251,11 +268,11 @@ class Estimator(TransformerMixin, BaseEstimator):
 
     @only_if(predicts)
     def score(self, X: Any, y: Any, sample_weight: Any | None = None) -> float:
-        """Return the accuracy, or for numbers R2, of what is predicted."""
+        """Return the accuracy of predictions, or for numbers their R2."""
         measure = accuracy_score if predicts_classes(self) else r2_score
         return float(measure(y, self.predict(X), sample_weight=sample_weight))
 
-    # ---- scikit-learn's
+    # ---- scikit-learn's protocol
 
     def __sklearn_is_fitted__(self) -> bool:
         learner = self.__dict__.get("_learner")
@@ -287,10 +304,9 @@ def refit(
     groups: Any | None = None,
     progress: bool = False,
 ) -> None:
-    """Have a learner learn from a source, and give it to an estimator; ``progress`` shows a bar."""
-    estimator._learner = (
-        learner  # what was learned before makes room, and what an error leaves can be looked at
-    )
+    """Train a learner on a source, and give it to an estimator; ``progress`` shows a bar."""
+    # before training: this frees the previous learner, and shows what an error leaves
+    estimator._learner = learner
     with watching(None, progress) as watch:
         done = train(learner, source, y=y, classes=classes, groups=groups, watch=watch)
     warn_of(done.remarks, stacklevel=4)

@@ -25,12 +25,13 @@ class ColumnEstimator(Estimator):
     def fit(self, X: Any, y: Any, groups: Any | None = None) -> Self:
         """Take the columns of ``X`` in their order, from scratch.
 
-        ``groups``, for methods that know groups, has the group of each, an integer or a name; a
-        dictionary has groups by the name or the index of a feature, and a path is that of a file as
-        ``select`` takes it. Features of a group need not be neighbours: groups come in the order of
-        their first features. The levels of a column of text are a group unless others are given.
+        ``groups``, for methods that support groups, has the group of each column, an integer or a
+        name; a dictionary has groups by the name or the index of a feature, and a path is that of a
+        file as ``select`` takes it. Features of a group need not be neighbours: groups come in the
+        order of their first features. The levels of a column of text are a group unless others are
+        given.
         """
-        learner, known = self.new_learner(), self._given(groups)
+        learner, checked_groups = self.new_learner(), self._check_groups(groups)
         finite = "allow-nan" if learner.missing_rows == "keep" else True
         options: dict[str, Any] = {
             "accept_sparse": ("csc", "csr"),
@@ -38,7 +39,7 @@ class ColumnEstimator(Estimator):
             "ensure_min_samples": 2,
         }
         source = read_matrix(self, X, y, **options, ensure_all_finite=finite)
-        refit(self, learner, source, groups=known)
+        refit(self, learner, source, groups=checked_groups)
         learner.features.names = source.feature_names
         return self
 
@@ -53,17 +54,18 @@ class ColumnEstimator(Estimator):
     ) -> Self:
         """Take all features of a source, from scratch; rows are transposed in memory.
 
-        Any iterable of blocks of columns will do, a generator for one; ``y`` is then their target.
-        ``groups`` are as in ``fit``; those of columns that can be read only once must come
-        together. ``progress=True`` shows a bar, in a terminal or a notebook.
+        ``source`` may be any iterable of blocks of columns, such as a generator; ``y`` is then
+        their target. ``groups`` are as in ``fit``; in a source that can be read only once the
+        columns of a group must follow one another. ``progress=True`` shows a bar, in a terminal or
+        a notebook.
         """
         target = None if y is None else as_labels(y, "")
-        learner, known = self.new_learner(), self._given(groups)
+        learner, checked_groups = self.new_learner(), self._check_groups(groups)
         if not isinstance(source, DataSource):
             if target is None:
-                raise UsageError("blocks of columns come without a target; give it as y")
+                raise UsageError("blocks of columns have no target; pass it as y")
             source = ColumnBlockSource(source, target)
-        refit(self, learner, source, y=target, groups=known, progress=progress)
+        refit(self, learner, source, y=target, groups=checked_groups, progress=progress)
         return self
 
     @alone
@@ -75,12 +77,13 @@ class ColumnEstimator(Estimator):
         names: Any | None = None,
         groups: Any | None = None,
     ) -> Self:
-        """Take some more columns. The first call brings ``y``; a later one may, and it must be the same.
+        """Take more columns.
 
-        ``feature_ids`` are the ids of the columns; without them they go on from the highest so far.
-        Names that ``X`` brings with it are taken; other ``names`` can be given. ``groups`` are the
-        columns' groups, integers or names, for methods that know groups; the columns of a group
-        come one after the other.
+        ``y`` is required in the first call; in a later one it is optional, and must be the same.
+        ``feature_ids`` are the ids of the columns; without them ids continue from the highest so
+        far. The columns have the names in ``X``, or ``names``. ``groups`` are the groups of the
+        columns, integers or names, for methods that support groups; the columns of a group follow
+        one another.
         """
         matrix, titles = as_matrix(X, "")
         if self.__sklearn_is_fitted__():
@@ -88,7 +91,7 @@ class ColumnEstimator(Estimator):
             if y is not None:
                 learner.refuse_other_target(as_labels(y, ""))
         elif y is None:
-            raise ValueError("the first columns must come with the target, y")
+            raise ValueError("the first call requires the target, y")
         else:
             learner = self.new_learner()
             with naming_methods(learner):
@@ -100,22 +103,24 @@ class ColumnEstimator(Estimator):
             else np.asarray(feature_ids, np.int64)
         )
         titles = titles if names is None else np.asarray(names, dtype=object)
-        before = memory.group_names
+        previous_names = memory.group_names
         try:
             numbers = (
-                None if self._given(groups) is None else memory.numbers_of(groups, matrix.shape[1])
+                None
+                if self._check_groups(groups) is None
+                else memory.numbers_of(groups, matrix.shape[1])
             )
             learner.partial_fit_block(columns_of(matrix, ids=ids, names=titles, groups=numbers))
         except Exception:
-            memory.group_names = before  # what cannot be learned changes nothing
+            memory.group_names = previous_names  # columns that cannot be learned change nothing
             raise
         self._learner = learner
         return self
 
-    def _given(self, groups: Any | None) -> GivenGroups | None:
-        """Return groups, if they are given, for a method that knows them."""
+    def _check_groups(self, groups: Any | None) -> GivenGroups | None:
+        """Return the groups, if given; raise UsageError if the method does not support them."""
         if groups is not None and not self.method.knows_groups:
             raise UsageError(
-                f"{type(self).__name__} knows no groups of features; GroupSAOLA and OGFS do"
+                f"{type(self).__name__} does not support groups; use GroupSAOLA or OGFS"
             )
         return None if groups is None else given_groups(groups)

@@ -1,9 +1,9 @@
-"""What users hand to estimators: checked, and read as blocks of rows.
+"""Validate the input of estimators, and read it as blocks of rows.
 
-scikit-learn's checks of input come after our own: what would lose something is refused before
-anything is converted. A few rows of plain arrays go past its checks, which take longer than
-learning them: ``small_block`` lets in what they would pass on as it is; everything else goes their
-way and gets their messages.
+scikit-learn's checks come after our own, which reject input that would lose information before
+anything is converted. Small chunks of plain arrays skip scikit-learn's checks, which take longer
+than learning the rows: ``small_block`` accepts only input that these checks would pass unchanged;
+all other input is checked by scikit-learn and gets its messages.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ from ..values import (
     sound_sparse,
 )
 
-FILL = "fill it in or drop the row; open_source((X, y), missing='mean') fills in for fit_source"
-NOTHING = "no_validation"  # what scikit-learn takes for an X or a y that is not there
+FILL = "fill it in or drop the row, or use fit_source(open_source((X, y), missing='mean'))"
+NOTHING = "no_validation"  # scikit-learn's value of X or y if it is not given
 MAX_VALUES = 4096  # of a small block
 INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
 VALUE_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
-# ---- matrices and tables, checked
+# ---- matrices and tables
 
 
-def usable(X: Any) -> Any:
-    """Return the same ``X``, CSR or CSC if it is sparse, once it is clear that it can be used."""
+def check_usable(X: Any) -> Any:
+    """Return ``X``, in CSR or CSC form if it is sparse; raise DataError if it cannot be used."""
     if is_sparse(X):
         return sound_sparse(X, "X")
     refuse_unusable(X, "X")
@@ -62,10 +62,10 @@ def usable(X: Any) -> Any:
 def encode_table(
     estimator: Any, X: Any, features: FeatureInfo | None
 ) -> tuple[Any, NDArray[Any] | None, Encoding | None]:
-    """Return a table whose columns are not all numbers as the matrix of its features, their names, and the encoding.
+    """Return a table with columns that are not numbers as a matrix, with names and encoding.
 
-    Of anything else they are ``X``, None and None. Without ``features``, as learned before, the
-    table shows how its columns are to be read.
+    Of anything else return ``X``, None and the encoding learned before, if any. Without
+    ``features`` the encoding is inferred from the table; with them it is the one learned before.
     """
     encoding = None if features is None else features.encoding
     if not is_frame(X):
@@ -78,17 +78,13 @@ def encode_table(
         encoding = None if inferred is None else inferred.encoding
     if encoding is None:
         return X, None, None
-    reads = encoding
+    table_encoding = encoding
     if names_of(X) == encoding.feature_names.tolist():  # may be encoded already
-        if encoding.has_groups:
-            return (
-                csr_array(as_matrix(X, "")[0]),
-                encoding.feature_names,
-                encoding,
-            )  # sparse, as the table itself is
-        reads = Encoding(encoding.columns, encoding.missing, reduced=True)
+        if encoding.has_groups:  # sparse, as the matrix of a table is
+            return csr_array(as_matrix(X, "")[0]), encoding.feature_names, encoding
+        table_encoding = Encoding(encoding.columns, encoding.missing, reduced=True)
     return (
-        encoded_matrix(X, reads, "", known=features is not None),
+        encoded_matrix(X, table_encoding, "", known=features is not None),
         encoding.feature_names,
         encoding,
     )
@@ -97,7 +93,7 @@ def encode_table(
 def has_unseen(X: Any, features: FeatureInfo) -> bool:
     """Return True for a sparse ``X`` with columns beyond those seen in training.
 
-    A dense one of another width is a mistake, and refused as scikit-learn demands.
+    A dense ``X`` of another width is an error, as scikit-learn requires.
     """
     return is_sparse(X) and X.shape[1] > features.width
 
@@ -110,19 +106,18 @@ def validate_data(
     names: NDArray[Any] | None = None,
     **options: Any,
 ) -> tuple[Any, NDArray[Any] | None]:
-    """Return what scikit-learn's function of that name does, and the names of the columns.
+    """Return the result of scikit-learn's function of this name, and the names of the columns.
 
-    The estimator is not changed. ``features`` are those that ``X`` must have, ``names`` those of
-    the features of a matrix that was made of a table.
+    The estimator is not changed. ``features`` are those that ``X`` must have; ``names`` are those
+    of the features of a matrix that was made from a table.
     """
-    stand_in = type(estimator)(**estimator.get_params(deep=False))  # which is told widths and names
+    stand_in = type(estimator)(**estimator.get_params(deep=False))  # gets the width and the names
     if features is not None:
         stand_in.n_features_in_ = features.width
-        if (
-            features.names is not None and names is None
-        ):  # a matrix has none, which would be warned of
+        # a matrix made from a table has no names, and scikit-learn would warn
+        if features.names is not None and names is None:
             stand_in.feature_names_in_ = features.names
-    X = usable(X)
+    X = check_usable(X)
     if y is not None and not isinstance(y, str):
         refuse_unusable(y, "y")
         if is_object(getattr(y, "dtype", None)):
@@ -130,14 +125,17 @@ def validate_data(
     try:
         checked = validation.validate_data(stand_in, X, y, **options, reset=features is None)
     except OverflowError as error:
-        raise DataError(f"X or y holds an integer too large for a number ({error})") from None
+        raise DataError(f"X or y contains an integer too large for a number ({error})") from None
     except ValueError as error:
         raise with_column(error, X) from None
     return checked, stand_in.__dict__.get("feature_names_in_") if names is None else names
 
 
 def with_column(error: ValueError, X: Any) -> ValueError:
-    """Return what scikit-learn says of a value in a table that is missing or infinite, with its column and row."""
+    """Return scikit-learn's error of a missing or infinite value, with its column and row.
+
+    Any other error is returned unchanged.
+    """
     if not str(error).startswith("Input X contains") or not is_frame(X):
         return error
     from ..sources.arrow_values import Where, numbers_of
@@ -145,20 +143,22 @@ def with_column(error: ValueError, X: Any) -> ValueError:
 
     for name in names_of(X):
         column = as_arrow(X, [name], "").column(0).combine_chunks()
-        wrong = ~np.isfinite(numbers_of(column, name, Where("")))
-        if wrong.any():
+        is_wrong = ~np.isfinite(numbers_of(column, name, Where("")))
+        if is_wrong.any():
             reason = str(error).splitlines()[0].rstrip(".")
-            return ValueError(f"{reason}: column {name!r}, row {int(np.argmax(wrong)) + 1}; {FILL}")
+            return ValueError(
+                f"{reason}: column {name!r}, row {int(np.argmax(is_wrong)) + 1}; {FILL}"
+            )
     return error
 
 
 def check_array(X: Any, **options: Any) -> Any:
-    """Check ``X`` as scikit-learn does."""
-    return validation.check_array(usable(X), **options)
+    """Return ``X`` as scikit-learn validates it."""
+    return validation.check_array(check_usable(X), **options)
 
 
 def check_sample_weight(weights: Any, X: Any) -> NDArray[np.float64]:
-    """Return the weights of rows as numbers, one for each."""
+    """Return the weights of rows as numbers, one for each row."""
     refuse_unusable(weights, "sample_weight")
     checked: NDArray[np.float64] = validation._check_sample_weight(weights, X, dtype=np.float64)
     return checked
@@ -168,11 +168,11 @@ def check_sample_weight(weights: Any, X: Any) -> NDArray[np.float64]:
 
 
 class ExactRows(ArraySource):
-    """A matrix whose blocks of rows have the values it has, but for those that are 0 in float32, which are omitted.
+    """A matrix whose blocks of rows have exact values; those that are 0 in float32 are omitted.
 
-    Blocks of rows are float32 otherwise. For learners that take a mean off before they round a
-    column of mean 10^8 and deviation 1, Unix seconds within an hour say, would have no digit left
-    that differs.
+    Blocks of rows are float32 otherwise. For learners that subtract a mean before they round: a
+    column of mean 10^8 and deviation 1, such as Unix seconds within an hour, would lose all digits
+    that differ.
     """
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -190,7 +190,7 @@ class ExactRows(ArraySource):
             start += block.n_rows
 
 
-def row_source(
+def make_row_source(
     X: Any,
     y: Any | None = None,
     names: NDArray[Any] | None = None,
@@ -198,7 +198,10 @@ def row_source(
     centres: bool = False,
     sample_weight: F64 | None = None,
 ) -> ArraySource:
-    """Return the rows of a matrix; exact if they are to be centred and float32 could not hold them."""
+    """Return the rows of a matrix as a source.
+
+    They are exact if they are to be centred and float32 could not hold them.
+    """
     source = ArraySource(X, y, names, name="", sample_weight=sample_weight)
     if not centres or np.can_cast(source.matrix.dtype, np.float32):
         return source
@@ -216,20 +219,20 @@ def read_matrix(
     sample_weight: Any | None = None,
     **options: Any,
 ) -> ArraySource:
-    """Return a matrix or a table to learn from, once it is clear that it can be; ``options`` are scikit-learn's."""
+    """Return a validated matrix or table as a source; ``options`` are scikit-learn's."""
     X, names, encoding = encode_table(estimator, X, None)
     (X, y), names = validate_data(estimator, X, y, names=names, **options)
     weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
-    source = row_source(X, y, names, centres=centres, sample_weight=weights)
+    source = make_row_source(X, y, names, centres=centres, sample_weight=weights)
     source.facts = replace(source.facts, encoding=encoding)
     return source
 
 
-def named_rows(learner: AnyLearner, X: Any, *, learning: bool = False) -> Iterable[Any] | None:
-    """Return ``X`` as rows by name, if it is such and the method of a learner can take them.
+def read_named_rows(learner: AnyLearner, X: Any, *, learning: bool = False) -> Iterable[Any] | None:
+    """Return ``X`` if it has rows by name, else None; raise UsageError if they cannot be used.
 
-    Where ``max_cells`` is given ``X`` may be a list, or any iterable, of dictionaries ``{name:
-    value}`` or of pairs ``(names, values)``, a row each.
+    If the method of a learner has ``max_cells``, ``X`` may be a list, or any iterable, of rows,
+    each a dictionary ``{name: value}`` or a pair ``(names, values)``.
     """
     rows = as_named_rows(X) if "max_cells" in learner.method.parameter_names else None
     if rows is None:
@@ -240,13 +243,13 @@ def named_rows(learner: AnyLearner, X: Any, *, learning: bool = False) -> Iterab
         )
     if learner.started and not learning and learner.memory.names is None:
         raise UsageError(
-            "these are rows by name, and it learned rows by id; give rows of the same kind"
+            "X has rows by name, but the estimator learned rows by id; give rows by id"
         )
     return rows
 
 
 def select_named(rows: Iterable[Any], selected: I64) -> Any:
-    """Return the values of some features, as a sparse array."""
+    """Return the values of some features in rows by name, as a sparse array."""
     lookup = table_addresses(selected)
     parts = []
     for block in NamedRowSource(rows).row_blocks():
@@ -262,8 +265,11 @@ def select_named(rows: Iterable[Any], selected: I64) -> Any:
     return vstack(parts, format="csr")
 
 
-def accepted(method: Method) -> dict[str, Any]:
-    """Return what input is let in: sparse or dense; missing values only where what is not asked for is not read."""
+def input_options(method: Method) -> dict[str, Any]:
+    """Return scikit-learn's options for the input of a method: sparse or dense numbers.
+
+    Missing values are allowed only for a method that asks for the values that it reads.
+    """
     return {
         "accept_sparse": "csr",
         "dtype": "numeric",
@@ -272,24 +278,23 @@ def accepted(method: Method) -> dict[str, Any]:
 
 
 def score_rows(estimator: Any, X: Any) -> tuple[Predictor, F64]:
-    """Return what predicts, and the score of every row, or of every row and class."""
+    """Return the predictor and the score of every row, or of every row and class."""
     learner = estimator.learner
     if learner.reads != "rows":  # by a linear model of the selected features
         chosen, model = estimator.transform(X), learner.results.linear_model()
         return learner.results.predictor(), np.asarray(chosen @ model.weights + model.intercept)
-    predictor, rows = learner.results.predictor(), named_rows(learner, X)
+    predictor, rows = learner.results.predictor(), read_named_rows(learner, X)
     if rows is not None:
         blocks = NamedRowSource(rows).row_blocks()
     else:
         X, names, _ = encode_table(estimator, X, learner.features)
-        options = accepted(learner.method)
-        if has_unseen(
-            X, learner.features
-        ):  # they count nothing, but "l2" measures the rows with them
+        options = input_options(learner.method)
+        # unseen columns have no weight, but count in the length of a row (normalize="l2")
+        if has_unseen(X, learner.features):
             X = check_array(X, **options)
         else:
             X = validate_data(estimator, X, features=learner.features, names=names, **options)[0]
-        blocks = row_source(X, centres=learner.inputs.centres).row_blocks(learner.missing_rows)
+        blocks = make_row_source(X, centres=learner.inputs.centres).row_blocks(learner.missing_rows)
     return predictor, np.concatenate([predictor.score(block) for block in blocks])
 
 
@@ -297,12 +302,11 @@ def score_rows(estimator: Any, X: Any) -> tuple[Predictor, F64]:
 
 
 def small_block(X: Any, y: Any, width: int, exact: bool) -> RowBlock | None:
-    """Return the rows of a small matrix of this width with their labels; None if they must be looked at more closely.
+    """Return a small matrix of this width and its labels as a block; None if it must be validated.
 
-    ``exact`` keeps the values of a float64 as they are, for learners that take a mean off before
-    they round.
+    ``exact`` keeps float64 values as they are, for learners that subtract a mean before they round.
     """
-    if type(y) is not np.ndarray or not are_simple(y):
+    if type(y) is not np.ndarray or not is_simple_target(y):
         return None
     if type(X) is np.ndarray:
         return small_dense(X, y, exact) if X.ndim == 2 and X.shape == (y.size, width) else None
@@ -310,7 +314,7 @@ def small_block(X: Any, y: Any, width: int, exact: bool) -> RowBlock | None:
     return small_sparse(X, y, exact) if is_csr and X.shape == (y.size, width) else None
 
 
-def are_simple(y: NDArray[Any]) -> bool:
+def is_simple_target(y: NDArray[Any]) -> bool:
     """Return True for labels, or numbers, that need no conversion."""
     if y.ndim != 1 or not 0 < y.size <= MAX_VALUES or not y.dtype.isnative:
         return False
@@ -319,6 +323,7 @@ def are_simple(y: NDArray[Any]) -> bool:
 
 
 def small_dense(X: NDArray[Any], y: NDArray[Any], exact: bool) -> RowBlock | None:
+    """Return the block of a small dense matrix; None if it must be validated."""
     if not 0 < X.size <= MAX_VALUES or X.dtype not in VALUE_TYPES:
         return None
     rounded = rounded_values(X)
@@ -331,6 +336,7 @@ def small_dense(X: NDArray[Any], y: NDArray[Any], exact: bool) -> RowBlock | Non
 
 
 def small_sparse(X: Any, y: NDArray[Any], exact: bool) -> RowBlock | None:
+    """Return the block of a small CSR matrix; None if it must be validated."""
     indptr, indices, values = X.indptr, X.indices, X.data
     if (
         values.dtype not in VALUE_TYPES
@@ -350,7 +356,7 @@ def small_sparse(X: Any, y: NDArray[Any], exact: bool) -> RowBlock | None:
 
 
 def rounded_values(values: NDArray[Any]) -> NDArray[np.float32] | None:
-    """Return the same in float32; None if one is no number there."""
+    """Return the values in float32; None if one of them is not finite there."""
     with np.errstate(over="ignore"):
         rounded = values.astype(np.float32, copy=False)
     return rounded if np.isfinite(rounded).all() else None

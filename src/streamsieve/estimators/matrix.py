@@ -15,7 +15,10 @@ class MatrixEstimator(Estimator):
 
     @alone
     def fit(self, X: Any, y: Any) -> Self:
-        """Learn from all columns of ``X``, from scratch; a dense float32 or float64 array is not copied."""
+        """Learn from all columns of ``X``, from scratch.
+
+        A dense float32 or float64 array is not copied.
+        """
         learner = self.new_learner()
         options: dict[str, Any] = {
             "accept_sparse": ("csc", "csr"),

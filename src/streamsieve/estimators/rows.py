@@ -21,12 +21,12 @@ from ..sources.named_rows import NamedRowSource
 from ..targets import ONLY_NUMBERS
 from .base import Estimator, only_if, refit
 from .inputs import (
-    accepted,
     check_sample_weight,
     encode_table,
-    named_rows,
+    input_options,
+    make_row_source,
     read_matrix,
-    row_source,
+    read_named_rows,
     small_block,
     validate_data,
 )
@@ -36,7 +36,7 @@ ONE_PASS = dict.fromkeys(
         "check_sample_weight_equivalence_on_dense_data",
         "check_sample_weight_equivalence_on_sparse_data",
     ),
-    "one pass in the order given: a row of weight 2 takes one larger step, a row that comes twice"
+    "one pass in the order given: a row of weight 2 takes one larger step, a row that appears twice"
     " takes two",
 )
 
@@ -69,9 +69,9 @@ class RowClassifier(ClassifierMixin, Estimator):
     ) -> Self:
         """Learn from a source, or from any iterable of blocks, from scratch.
 
-        Without ``classes`` they are the labels that occur: when more than two turn out to be there,
-        learning begins again with all of them. In what can be read only once they are the first
-        two, and a third is an error. ``progress=True`` shows a bar, in a terminal or a notebook.
+        Without ``classes`` they are the labels that occur: if there are more than two, learning
+        restarts with all of them. In a source that can be read only once they are the first two
+        labels, and a third is an error. ``progress=True`` shows a bar, in a terminal or a notebook.
         """
         rows = source if isinstance(source, DataSource) else BlockSource(source)
         expect_classes(rows, classes)
@@ -82,12 +82,15 @@ class RowClassifier(ClassifierMixin, Estimator):
     def partial_fit(
         self, X: Any, y: Any, classes: Any | None = None, sample_weight: Any | None = None
     ) -> Self:
-        """Learn from some more rows. The first call names the ``classes``, or has rows of all of them."""
+        """Learn from more rows.
+
+        The first call must give ``classes``, or rows of all classes.
+        """
         if classes is not None and self.__sklearn_is_fitted__():
-            known = self.classes_
-            if not np.array_equal(np.unique(classes), known):
+            expected = self.classes_
+            if not np.array_equal(np.unique(classes), expected):
                 raise ValueError(
-                    f"classes={classes!r} are not those of the first call, {known.tolist()}"
+                    f"classes must be those of the first call, {expected.tolist()}; got {classes!r}"
                 )
         learn_rows(self, X, y, classes, sample_weight)
         return self
@@ -95,7 +98,10 @@ class RowClassifier(ClassifierMixin, Estimator):
     @only_if(asks)
     @alone
     def ask(self) -> I64:
-        """Return the ids of the attributes to acquire for the next row, ascending; the same again until ``tell``."""
+        """Return the ids of the attributes to acquire for the next row, in ascending order.
+
+        They stay the same until ``tell`` is called.
+        """
         if not self.__sklearn_is_fitted__():
             raise UsageError("call start(n_features=..., classes=[...]) before the first ask")
         asked: I64 = self.learner.rule.ask(self.learner.memory)
@@ -104,15 +110,17 @@ class RowClassifier(ClassifierMixin, Estimator):
     @only_if(asks)
     @alone
     def tell(self, values: Any, y: Any) -> Self:
-        """Learn from the values of what ``ask`` named, in that order, and the label of the row."""
+        """Learn from the values of the attributes that ``ask`` returned, and from the label."""
         asked, learner = self.ask(), self.learner
         seen = np.asarray(values, np.float64 if learner.inputs.centres else np.float32).ravel()
         if seen.size != asked.size:
-            raise ValueError(f"{asked.size} attributes were asked for, {seen.size} values given")
+            raise ValueError(
+                f"expected {asked.size} values, one per attribute asked for, got {seen.size}"
+            )
         if not np.isfinite(seen).all():
             raise ValueError(
-                f"the value of attribute {asked[~np.isfinite(seen)][0]} is missing; tell what was"
-                " asked for"
+                f"the value of attribute {asked[~np.isfinite(seen)][0]} is missing or infinite;"
+                " give a number for each attribute asked for"
             )
         present = seen != 0
         bounds, width = np.array([0, np.count_nonzero(present)]), learner.memory.declared_width
@@ -151,7 +159,7 @@ class RowRegressor(RegressorMixin, Estimator):
 
     @alone
     def partial_fit(self, X: Any, y: Any, sample_weight: Any | None = None) -> Self:
-        """Learn from some more rows."""
+        """Learn from more rows."""
         learn_rows(self, X, y, None, sample_weight)
         return self
 
@@ -159,11 +167,11 @@ class RowRegressor(RegressorMixin, Estimator):
 def read_rows(
     estimator: Estimator, learner: Any, X: Any, y: Any, sample_weight: Any | None
 ) -> Source:
-    """Return the rows to learn from, once it is clear that they can be."""
-    rows = named_rows(learner, X)
+    """Return the validated rows to learn from."""
+    rows = read_named_rows(learner, X)
     if rows is not None:
         return NamedRowSource(rows, y, sample_weight)
-    options = {**accepted(learner.method), "y_numeric": learner.method.targets == ONLY_NUMBERS}
+    options = {**input_options(learner.method), "y_numeric": learner.method.targets == ONLY_NUMBERS}
     return read_matrix(
         estimator, X, y, centres=learner.inputs.centres, sample_weight=sample_weight, **options
     )
@@ -172,29 +180,29 @@ def read_rows(
 def learn_rows(
     estimator: Any, X: Any, y: Any, classes: Any | None, sample_weight: Any | None
 ) -> None:
-    """Learn from some more rows; what cannot be learned changes nothing."""
-    first = not estimator.__sklearn_is_fitted__()
-    learner: RowLearner = estimator.new_learner() if first else estimator.learner
+    """Learn from more rows; rows that cannot be learned change nothing."""
+    is_first = not estimator.__sklearn_is_fitted__()
+    learner: RowLearner = estimator.new_learner() if is_first else estimator.learner
     features, centres = learner.features, learner.inputs.centres
-    if not first and sample_weight is None and features.names is None:
+    if not is_first and sample_weight is None and features.names is None:
         block = small_block(X, y, features.width, centres)
         if block is not None:
             learner.partial_fit_block(block)
             return
-    rows = named_rows(learner, X, learning=True)
+    rows = read_named_rows(learner, X, learning=True)
     names: NDArray[Any] | None = None
     if rows is not None:
         source: Source = NamedRowSource(rows, y, sample_weight)
     else:
-        X, y, names = read_chunk(estimator, learner, X, y, first)
+        X, y, names = read_chunk(estimator, learner, X, y, is_first)
         weights = None if sample_weight is None else check_sample_weight(sample_weight, X)
-        source = row_source(X, y, centres=centres, sample_weight=weights)
+        source = make_row_source(X, y, centres=centres, sample_weight=weights)
     blocks = source.row_blocks(learner.missing_rows)
-    if first:
+    if is_first:
         if classes is None and "classes" in learner.method.targets:
             classes = classes_of(source.targets())
         learner.start(source.n_features, classes, names)
-    if rows is None:  # the labels of all blocks, before the first is learned
+    if rows is None:  # check the labels of all blocks before the first is learned
         labels = source.targets() if weights is None else source.targets()[weights != 0]
         learner.memory.target.encode(labels, "", learner.n_learned)
     for block in blocks:
@@ -204,24 +212,31 @@ def learn_rows(
 
 
 def read_chunk(
-    estimator: Estimator, learner: RowLearner, X: Any, y: Any, first: bool
+    estimator: Estimator, learner: RowLearner, X: Any, y: Any, is_first: bool
 ) -> tuple[Any, NDArray[Any], NDArray[Any] | None]:
-    """Return a chunk of rows, as wide as before or wider, and the names of its columns, which keep their order."""
+    """Return a chunk of rows, as wide as before or wider, and the names of its columns.
+
+    Columns keep their order.
+    """
     features = learner.features
-    X, titles, features.encoding = encode_table(estimator, X, None if first else features)
-    wider = first or np.shape(X)[1:] > (features.width,)
-    options = {**accepted(learner.method), "y_numeric": learner.method.targets == ONLY_NUMBERS}
-    (X, y), names = validate_data(estimator, X, y, None if wider else features, titles, **options)
-    known = None if first else features.names
-    if known is not None and (names is None or not np.array_equal(names[: features.width], known)):
+    X, titles, features.encoding = encode_table(estimator, X, None if is_first else features)
+    is_wider = is_first or np.shape(X)[1:] > (features.width,)
+    options = {**input_options(learner.method), "y_numeric": learner.method.targets == ONLY_NUMBERS}
+    (X, y), names = validate_data(
+        estimator, X, y, None if is_wider else features, titles, **options
+    )
+    previous_names = None if is_first else features.names
+    if previous_names is not None and (
+        names is None or not np.array_equal(names[: features.width], previous_names)
+    ):
         raise ValueError(
-            "the columns seen before must come first, under the same names; new ones after them"
+            "the columns of earlier calls must come first, with the same names; add new ones last"
         )
     return X, y, names
 
 
 def classes_of(y: NDArray[Any]) -> NDArray[Any]:
-    """Return the labels, sorted: any values, but not the continuous target of a regression."""
+    """Return the sorted classes; raise ValueError for the continuous target of a regression."""
     classes = np.unique(y)
     if classes.size > 2:
         try:
@@ -230,6 +245,6 @@ def classes_of(y: NDArray[Any]) -> NDArray[Any]:
             raise ValueError(f"{error} SOFSRegressor and AROWRegressor learn numbers.") from None
     if classes.size < 2:
         raise ValueError(
-            f"learning needs rows of two classes; there is one class only, {classes.tolist()[0]!r}"
+            f"learning needs rows of two classes; y has only one class, {classes.tolist()[0]!r}"
         )
     return classes

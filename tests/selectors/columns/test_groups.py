@@ -367,7 +367,7 @@ def test_methods_without_groups_refuse_them(genes) -> None:
         lambda: ss.SAOLA().partial_fit_columns(X, y, groups=groups),
     ):
         with pytest.raises(
-            ss.UsageError, match="SAOLA knows no groups of features; GroupSAOLA and OGFS do"
+            ss.UsageError, match="SAOLA does not support groups; use GroupSAOLA or OGFS"
         ):
             call()
 

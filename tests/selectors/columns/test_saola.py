@@ -382,7 +382,7 @@ def test_columns_can_be_computed_on_the_fly():
     assert ss.SAOLA(measure="fisher_z").fit_source(blocks, y).selection().top(
         1
     ).indices.tolist() in ([1], [4])
-    with pytest.raises(ss.UsageError, match="come without a target"):
+    with pytest.raises(ss.UsageError, match="have no target; pass it as y"):
         ss.SAOLA().fit_source([columns_of(raw)])
 
 

@@ -1,1 +1,1 @@
-"""Kernels that measure columns."""
+"""Kernels on columns."""

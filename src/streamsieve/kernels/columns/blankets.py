@@ -1,4 +1,4 @@
-"""Markov blankets from all columns at once: IAMB and MMMB (Tsamardinos, Aliferis, Statnikov 2003)."""
+"""Markov blankets of all columns: IAMB and MMMB (Tsamardinos, Aliferis, Statnikov 2003)."""
 
 from __future__ import annotations
 
@@ -22,13 +22,12 @@ from .independence import (
 
 CENTRE = 0  # the slot of the variable whose blanket or neighbours are sought
 FIRST_SLOTS = 16
-AS_STRONG = (
-    1e-9  # associations no further apart, for their size, are equal: rounding must not decide
-)
+# relative: associations that differ by no more are equal, so that rounding does not decide
+AS_STRONG = 1e-9
 
 
 class Columns(NamedTuple):
-    """Columns, CSC and none of them constant; the target is the last."""
+    """Columns in CSC form, none of them constant; the target is the last."""
 
     indptr: I64
     indices: I32
@@ -39,7 +38,7 @@ class Columns(NamedTuple):
 
 
 class Variables(NamedTuple):
-    """Columns that tests are about, a slot each."""
+    """The columns that tests are about, one slot for each."""
 
     correlations: F64  # slots x slots
     codes: I32  # slots x rows; no rows where no column is discrete
@@ -47,41 +46,42 @@ class Variables(NamedTuple):
 
 
 @kernel
-def no_variables(columns: Columns, n_slots: int, n_rows: int) -> Variables:
-    coded = n_rows if columns.n_levels.max() > 0 else 0
+def empty_variables(columns: Columns, n_slots: int, n_rows: int) -> Variables:
+    """Return slots without variables; the codes take no memory if no column is discrete."""
+    code_rows = n_rows if columns.n_levels.max() > 0 else 0
     return Variables(
         np.zeros((n_slots, n_slots)),
-        np.zeros((n_slots, coded), np.int32),
+        np.zeros((n_slots, code_rows), np.int32),
         np.zeros(n_slots, np.int64),
     )
 
 
 @kernel
 def with_more_variables(variables: Variables) -> Variables:
-    """The same variables, with twice the slots."""
-    slots, coded = variables.codes.shape
-    more = Variables(
+    """Return the same variables with twice the slots."""
+    slots, code_rows = variables.codes.shape
+    doubled = Variables(
         np.zeros((2 * slots, 2 * slots)),
-        np.zeros((2 * slots, coded), np.int32),
+        np.zeros((2 * slots, code_rows), np.int32),
         np.zeros(2 * slots, np.int64),
     )
-    more.correlations[:slots, :slots] = variables.correlations
-    more.codes[:slots] = variables.codes
-    more.n_levels[:slots] = variables.n_levels
-    return more
+    doubled.correlations[:slots, :slots] = variables.correlations
+    doubled.codes[:slots] = variables.codes
+    doubled.n_levels[:slots] = variables.n_levels
+    return doubled
 
 
 @kernel
 def with_more_rows(matrix: F64) -> F64:
-    """The same matrix, with twice the rows."""
-    more = np.zeros((2 * matrix.shape[0], matrix.shape[1]))
-    more[: matrix.shape[0]] = matrix
-    return more
+    """Return the same matrix with twice the rows."""
+    doubled = np.zeros((2 * matrix.shape[0], matrix.shape[1]))
+    doubled[: matrix.shape[0]] = matrix
+    return doubled
 
 
 @kernel
-def take_codes(columns: Columns, column: int, variables: Variables, slot: int) -> None:
-    """Write a column's codes, if it has some, to a slot."""
+def write_codes(columns: Columns, column: int, variables: Variables, slot: int) -> None:
+    """Write the codes of a column to a slot, if the column is discrete."""
     variables.n_levels[slot] = columns.n_levels[column]
     if columns.n_levels[column] > 0:
         spread_codes(columns.indptr, columns.indices, columns.codes, column, variables.codes[slot])
@@ -89,7 +89,7 @@ def take_codes(columns: Columns, column: int, variables: Variables, slot: int) -
 
 @kernel
 def product_with(columns: Columns, column: int, dense: F64) -> float:
-    """Return the product of a column, scaled to length 1 but not centred, and a centred vector."""
+    """Return the product of a column of length 1, not centred, with a centred vector."""
     return correlate_with(
         columns.indptr, columns.indices, columns.values, column, columns.norms[column], dense
     )
@@ -97,14 +97,16 @@ def product_with(columns: Columns, column: int, dense: F64) -> float:
 
 @kernel
 def standardize(columns: Columns, column: int, weights: F64, out: F64) -> None:
+    """Write a column, centred and of length 1, times the weights of rows."""
     standardize_column(
         columns.indptr, columns.indices, columns.values, weights, column, columns.norms[column], out
     )
 
 
 @kernel
-def is_stronger(one: float, other: float) -> bool:
-    return bool(one - other > AS_STRONG * other)
+def is_stronger(strength: float, other: float) -> bool:
+    """Return True if an association is larger than another by more than rounding."""
+    return bool(strength - other > AS_STRONG * other)
 
 
 # ---- IAMB
@@ -114,7 +116,10 @@ def is_stronger(one: float, other: float) -> bool:
 def residual_statistic(
     tests: Tests, shared: float, spread: float, other_spread: float, n_given: int
 ) -> tuple[float, int]:
-    """The statistic of two variables given others, from what those leave of their covariance and variances."""
+    """Return the statistic of two variables given others.
+
+    Given    shared, spread, other_spread: the covariance and the variances that the others leave.
+    """
     correlation = np.nan
     if spread >= FLAT and other_spread >= FLAT:
         correlation = shared / np.sqrt(spread * other_spread)
@@ -123,13 +128,16 @@ def residual_statistic(
 
 @kernel
 def grow_blanket(columns: Columns, tests: Tests, weights: F64) -> tuple[I64, F64, Variables]:
-    """IAMB's first phase: the column most associated with the target given all that joined joins, while there is one.
+    """Add columns to the blanket of the target: the first phase of IAMB.
 
-    Back     the columns that joined, in order; their associations then; and all as variables, the target first.
+    Problem  while there is one, the column most associated with the target, given all columns that
+             joined before, joins.
+    Back     the columns that joined, in order; their associations at that time; and all of them as
+             variables, the target first.
 
-    What the blanket leaves of every column's variance, ``spread``, and of its covariance with the
-    target, ``shared``, is kept up to date: a column that joins costs one product with the part of
-    it that is new.
+    The variance of every column that the blanket does not explain, ``spread``, and its covariance
+    with the target, ``shared``, are kept up to date: a column that joins costs one product with the
+    part of it that is new.
     """
     n_columns = columns.norms.size - 1
     n_rows = weights.size
@@ -140,26 +148,26 @@ def grow_blanket(columns: Columns, tests: Tests, weights: F64) -> tuple[I64, F64
     for column in range(n_columns):
         shared[column] = product_with(columns, column, target)
     target_spread = 1.0
-    variables = no_variables(columns, FIRST_SLOTS, n_rows)
-    take_codes(columns, n_columns, variables, CENTRE)
+    variables = empty_variables(columns, FIRST_SLOTS, n_rows)
+    write_codes(columns, n_columns, variables, CENTRE)
     basis = np.zeros((FIRST_SLOTS, n_rows))
     joined, strengths = np.empty(n_columns, np.int64), np.empty(n_columns)
     slots = np.arange(1, n_columns + 1)
     by_counts = columns.n_levels[n_columns] > 0
-    for n in range(n_columns):
-        if n + 2 > variables.n_levels.size:
+    for n_joined in range(n_columns):
+        if n_joined + 2 > variables.n_levels.size:
             variables = with_more_variables(variables)
             basis = with_more_rows(basis)
-        n_strata = stratify(variables, tests, slots, n) if by_counts else 0
-        best, top = -1, 0.0
+        n_strata = stratify(variables, tests, slots, n_joined) if by_counts else 0
+        best, best_strength = -1, 0.0
         for column in range(n_columns):
             if not free[column]:
                 continue
             if by_counts and columns.n_levels[column] > 0:
-                take_codes(columns, column, variables, n + 1)
+                write_codes(columns, column, variables, n_joined + 1)
                 value, freedom = count_statistic(
                     tests,
-                    variables.codes[n + 1],
+                    variables.codes[n_joined + 1],
                     columns.n_levels[column],
                     variables.codes[CENTRE],
                     variables.n_levels[CENTRE],
@@ -169,30 +177,30 @@ def grow_blanket(columns: Columns, tests: Tests, weights: F64) -> tuple[I64, F64
                 )
             else:
                 value, freedom = residual_statistic(
-                    tests, shared[column], spread[column], target_spread, n
+                    tests, shared[column], spread[column], target_spread, n_joined
                 )
             strength = association(tests, value, freedom)
-            if is_stronger(strength, top):
-                best, top = column, strength
+            if is_stronger(strength, best_strength):
+                best, best_strength = column, strength
         if best < 0:
-            return joined[:n], strengths[:n], variables
-        joined[n], strengths[n] = best, top
+            return joined[:n_joined], strengths[:n_joined], variables
+        joined[n_joined], strengths[n_joined] = best, best_strength
         free[best] = False
         by_counts = by_counts and columns.n_levels[best] > 0
-        take_codes(columns, best, variables, n + 1)
+        write_codes(columns, best, variables, n_joined + 1)
         standardize(columns, best, weights, standard)
-        variables.correlations[n + 1, CENTRE] = variables.correlations[CENTRE, n + 1] = (
-            standard @ target
-        )
-        for earlier in range(n):
+        variables.correlations[n_joined + 1, CENTRE] = variables.correlations[
+            CENTRE, n_joined + 1
+        ] = standard @ target
+        for earlier in range(n_joined):
             product = product_with(columns, joined[earlier], standard)
-            variables.correlations[n + 1, earlier + 1] = variables.correlations[
-                earlier + 1, n + 1
+            variables.correlations[n_joined + 1, earlier + 1] = variables.correlations[
+                earlier + 1, n_joined + 1
             ] = product
-        new = basis[n]
+        new = basis[n_joined]
         new[:] = standard
-        for _ in range(2):  # the second time takes out what rounding left in
-            for earlier in range(n):
+        for _ in range(2):  # the second time removes what rounding left
+            for earlier in range(n_joined):
                 new -= (new @ basis[earlier]) * basis[earlier]
         length = np.sqrt(new @ new)
         if length * length < FLAT:
@@ -203,19 +211,21 @@ def grow_blanket(columns: Columns, tests: Tests, weights: F64) -> tuple[I64, F64
         target_spread -= product * product
         for column in range(n_columns):
             if free[column]:
-                mine = product_with(columns, column, new)
-                spread[column] -= mine * mine
-                shared[column] -= mine * product
+                column_product = product_with(columns, column, new)
+                spread[column] -= column_product * column_product
+                shared[column] -= column_product * product
     return joined, strengths, variables
 
 
 @kernel
 def sweep(matrix: F64, pivot: int, sign: float) -> None:
-    """Condition all variables of a covariance matrix on one, in place (``sign`` 1), or take that back (-1).
+    """Condition all variables of a covariance matrix on one, in place; or undo that.
 
-    Between variables that are not conditioned on it then holds what is left of their covariances;
-    with those that are, the coefficients of the regression on them; among the latter, less their
-    inverse.
+    Given    sign: 1 to condition on the variable at ``pivot``, -1 to undo it.
+
+    Afterwards the matrix has, between variables that are not conditioned on, their conditional
+    covariances; between one of these and one that is conditioned on, the coefficients of the
+    regression on the latter; among those conditioned on, minus the inverse of their covariances.
     """
     scale = matrix[pivot, pivot]
     row = matrix[pivot].copy()
@@ -226,7 +236,10 @@ def sweep(matrix: F64, pivot: int, sign: float) -> None:
 
 @kernel
 def shrink_blanket(variables: Variables, tests: Tests, n: int) -> Bool:
-    """IAMB's second phase: which of ``n`` columns stay. In order, each goes that is independent given the others."""
+    """Return which of the ``n`` columns stay in the blanket: the second phase of IAMB.
+
+    In order, each column that is independent of the target given the others leaves.
+    """
     stays = np.ones(n, np.bool_)
     swept = variables.correlations[: n + 1, : n + 1].copy()
     np.fill_diagonal(swept, 1.0)
@@ -238,7 +251,7 @@ def shrink_blanket(variables: Variables, tests: Tests, n: int) -> Bool:
     for slot in range(1, n + 1):
         if not stays[slot - 1]:
             continue
-        given = np.flatnonzero(stays) + 1  # the slots after that of the target
+        given = np.flatnonzero(stays) + 1  # slot 0 is the target
         if variables.n_levels[CENTRE] > 0 and (variables.n_levels[given] > 0).all():
             value, freedom = statistic_given(
                 variables, tests, slot, CENTRE, given[given != slot], given.size - 1
@@ -260,140 +273,149 @@ def shrink_blanket(variables: Variables, tests: Tests, n: int) -> Bool:
 
 
 @kernel
-def weakest_association(
+def find_weakest_association(
     variables: Variables,
     tests: Tests,
-    one: int,
+    slot: int,
     pool: I64,
     n_pool: int,
     fixed: int,
-    most: int,
+    max_given: int,
     given: I64,
 ) -> tuple[float, int]:
-    """The least association of a slot and the centre given sets of a pool, and the size of the set that gives it.
+    """Return the smallest association of a slot with the centre given sets of a pool.
 
-    Sets are ``given``'s first ``fixed`` and up to ``most`` in all, one at least; smaller ones come
-    first. At the first that separates the two, association 0, it ends, and ``given`` holds the set.
+    Sets consist of the first ``fixed`` entries of ``given`` and slots of the pool, at least one and
+    at most ``max_given`` in all; smaller sets come first. The search ends at the first set that
+    separates the two (association 0).
+
+    Back     the smallest association; the size of the set that separates, or 0; and in ``given``
+             that set.
     """
-    least = np.inf
-    size, chosen = 1 - fixed, np.arange(most + 1)
-    while size <= min(most - fixed, n_pool):
+    weakest = np.inf
+    size, chosen = 1 - fixed, np.arange(max_given + 1)
+    while size <= min(max_given - fixed, n_pool):
         for i in range(size):
             given[fixed + i] = pool[chosen[i]]
-        value, freedom = statistic_given(variables, tests, one, CENTRE, given, fixed + size)
+        value, freedom = statistic_given(variables, tests, slot, CENTRE, given, fixed + size)
         strength = association(tests, value, freedom)
         if strength == 0.0:
             return 0.0, fixed + size
-        if strength < least:
-            least = strength
+        if strength < weakest:
+            weakest = strength
         size = next_set(chosen, size, n_pool)
-    return least, 0
+    return weakest, 0
 
 
 @kernel
 def parents_and_children(
-    columns: Columns, tests: Tests, centre: int, most: int, weights: F64
+    columns: Columns, tests: Tests, centre: int, max_given: int, weights: F64
 ) -> tuple[I64, F64, I64, I64]:
-    """The candidate parents and children of a column by max-min, with sets of ``most`` at most to condition on.
+    """Return the candidate parents and children of a column, by max-min (MMPC).
 
-    Next joins the column whose least association with the centre, given sets of those that joined,
-    is largest, while there is one with any. Then, in order, every one that some set of the others
-    separates from the centre goes.
-
-    Back     the columns found; the least association of every column; the set that separates each of the others from
-             the centre, and its size.
+    Problem  while there is one, the column joins whose smallest association with the centre, given
+             sets of the columns that joined, is largest and above 0. Then, in order, each column
+             leaves that some set of the others separates from the centre.
+    Given    max_given: the largest size of a set to condition on.
+    Back     the parents and children; the smallest association of every column; the set that
+             separates each other column from the centre, and its size.
     """
     n_columns, n_rows = columns.norms.size, weights.size
-    least = np.zeros(n_columns)
-    separators, n_separators = np.zeros((n_columns, most), np.int64), np.zeros(n_columns, np.int64)
-    standard, given = np.empty(n_rows), np.empty(most, np.int64)
-    variables = no_variables(columns, FIRST_SLOTS, n_rows)
-    take_codes(columns, centre, variables, CENTRE)
+    weakest = np.zeros(n_columns)
+    separators, n_separators = (
+        np.zeros((n_columns, max_given), np.int64),
+        np.zeros(n_columns, np.int64),
+    )
+    standard, given = np.empty(n_rows), np.empty(max_given, np.int64)
+    variables = empty_variables(columns, FIRST_SLOTS, n_rows)
+    write_codes(columns, centre, variables, CENTRE)
     standardize(columns, centre, weights, standard)
     relevance = np.zeros(n_columns)
     for column in range(n_columns):
         if column != centre:
-            take_codes(columns, column, variables, 1)
+            write_codes(columns, column, variables, 1)
             relevance[column] = product_with(columns, column, standard)
             variables.correlations[1, CENTRE] = relevance[column]
             value, freedom = statistic_given(variables, tests, 1, CENTRE, given, 0)
             strength = association(tests, value, freedom)
-            least[column] = strength if strength > 0.0 else 0.0
-    candidates = np.flatnonzero(least)
+            weakest[column] = strength if strength > 0.0 else 0.0
+    candidates = np.flatnonzero(weakest)
     shared = np.zeros((FIRST_SLOTS, candidates.size))  # correlations of slots with candidates
     joined, pool = np.empty(candidates.size, np.int64), np.arange(1, candidates.size + 1)
     free = np.ones(candidates.size, np.bool_)
     shared[CENTRE] = relevance[candidates]
-    n = 0
+    n_joined = 0
     while True:
-        best, top = -1, 0.0
+        best, best_strength = -1, 0.0
         for number in range(candidates.size):
-            if free[number] and is_stronger(least[candidates[number]], top):
-                best, top = number, least[candidates[number]]
+            if free[number] and is_stronger(weakest[candidates[number]], best_strength):
+                best, best_strength = number, weakest[candidates[number]]
         if best < 0:
             break
-        if n + 3 > variables.n_levels.size:
+        if n_joined + 3 > variables.n_levels.size:
             variables = with_more_variables(variables)
             shared = with_more_rows(shared)
         free[best] = False
-        joined[n] = candidates[best]
-        n += 1
-        variables.correlations[n, :n] = variables.correlations[:n, n] = shared[:n, best]
-        take_codes(columns, candidates[best], variables, n)
+        joined[n_joined] = candidates[best]
+        n_joined += 1
+        variables.correlations[n_joined, :n_joined] = variables.correlations[
+            :n_joined, n_joined
+        ] = shared[:n_joined, best]
+        write_codes(columns, candidates[best], variables, n_joined)
         standardize(columns, candidates[best], weights, standard)
         for number in range(candidates.size):
             column = candidates[number]
             if not free[number]:
                 continue
-            shared[n, number] = product_with(columns, column, standard)
-            take_codes(columns, column, variables, n + 1)
-            variables.correlations[n + 1, : n + 1] = shared[: n + 1, number]
-            given[0] = n
-            strength, size = weakest_association(
-                variables, tests, n + 1, pool, n - 1, 1, most, given
+            shared[n_joined, number] = product_with(columns, column, standard)
+            write_codes(columns, column, variables, n_joined + 1)
+            variables.correlations[n_joined + 1, : n_joined + 1] = shared[: n_joined + 1, number]
+            given[0] = n_joined
+            strength, size = find_weakest_association(
+                variables, tests, n_joined + 1, pool, n_joined - 1, 1, max_given, given
             )
-            least[column] = min(least[column], strength)
+            weakest[column] = min(weakest[column], strength)
             if strength == 0.0:
                 free[number] = False
-                separate(separators, n_separators, column, joined, given, size)
-    stays = np.ones(n, np.bool_)
-    for slot in range(1, n + 1):
+                record_separator(separators, n_separators, column, joined, given, size)
+    stays = np.ones(n_joined, np.bool_)
+    for slot in range(1, n_joined + 1):
         others = np.flatnonzero(stays) + 1
         others = others[others != slot]
-        strength, size = weakest_association(
-            variables, tests, slot, others, others.size, 0, most, given
+        strength, size = find_weakest_association(
+            variables, tests, slot, others, others.size, 0, max_given, given
         )
-        least[joined[slot - 1]] = min(least[joined[slot - 1]], strength)
+        weakest[joined[slot - 1]] = min(weakest[joined[slot - 1]], strength)
         if strength == 0.0:
             stays[slot - 1] = False
-            separate(separators, n_separators, joined[slot - 1], joined, given, size)
-    return joined[:n][stays], least, separators, n_separators
+            record_separator(separators, n_separators, joined[slot - 1], joined, given, size)
+    return joined[:n_joined][stays], weakest, separators, n_separators
 
 
 @kernel
-def separate(
+def record_separator(
     separators: I64, n_separators: I64, column: int, joined: I64, given: I64, size: int
 ) -> None:
-    """Note the set of slots that separates a column from the centre."""
+    """Write the set of slots that separates a column from the centre, as column numbers."""
     n_separators[column] = size
     separators[column, :size] = joined[given[:size] - 1]
 
 
 @kernel
 def association_of_columns(
-    columns: Columns, tests: Tests, one: int, other: int, given: I64, weights: F64
+    columns: Columns, tests: Tests, column: int, other: int, given: I64, weights: F64
 ) -> float:
-    """How strongly two columns are associated given some others."""
+    """Return the association of two columns given some others."""
     n_rows, size = weights.size, given.size + 2
-    wanted = np.empty(size, np.int64)
-    wanted[CENTRE], wanted[1], wanted[2:] = other, one, given
-    variables = no_variables(columns, size, n_rows)
+    variable_columns = np.empty(size, np.int64)
+    variable_columns[CENTRE], variable_columns[1], variable_columns[2:] = other, column, given
+    variables = empty_variables(columns, size, n_rows)
     standard = np.empty(n_rows)
     for slot in range(size):
-        take_codes(columns, wanted[slot], variables, slot)
-        standardize(columns, wanted[slot], weights, standard)
+        write_codes(columns, variable_columns[slot], variables, slot)
+        standardize(columns, variable_columns[slot], weights, standard)
         for earlier in range(slot):
-            product = product_with(columns, wanted[earlier], standard)
+            product = product_with(columns, variable_columns[earlier], standard)
             variables.correlations[slot, earlier] = variables.correlations[earlier, slot] = product
     value, freedom = statistic_given(variables, tests, 1, CENTRE, np.arange(2, size), given.size)
     return association(tests, value, freedom)

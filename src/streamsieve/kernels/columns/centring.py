@@ -1,8 +1,8 @@
-"""Columns far from 0, or of numbers far from 1, brought to where sums of squares lose nothing.
+"""Shift and scale columns of extreme values, so that sums of squares lose no digits.
 
-A correlation does not change with the shift and the unit of a column, but what can be computed of
-it does: of seconds since 1970, over an hour, squares leave six digits of sixteen, and those of
-1e200 overflow.
+A correlation does not depend on the shift and the unit of a column, but its computed value does:
+for seconds since 1970, within one hour, squares leave six digits of sixteen, and squares of 1e200
+overflow.
 """
 
 from __future__ import annotations
@@ -12,29 +12,29 @@ import math
 from ..jit import kernel
 from ..types import F64, I64, Bool
 
-MAX_SIZE, MIN_SIZE = (
-    2.0**200,
-    2.0**-200,
-)  # sizes between which products of two sums of squares are ordinary numbers
+# between these sizes, products of two sums of squares neither overflow nor vanish
+MAX_SIZE, MIN_SIZE = 2.0**200, 2.0**-200
 DIGITS = 24  # of a float32, in bits
-MAX_COARSE_STEPS = (
-    64  # of 32-bit numbers: a column that spans no more of them has probably lost what it was
-)
-EXACT = 2.0**DIGITS  # up to here 32-bit numbers hold every integer
+# in steps of float32: a column that spans no more of them has probably lost its information
+MAX_COARSE_STEPS = 64
+EXACT = 2.0**DIGITS  # up to here float32 holds every integer
 
 
 @kernel
 def find_far(
     indptr: I64, values: F64, n_rows: int, start: int, stop: int, any_large: bool, far: Bool
 ) -> None:
-    """Which columns from ``start`` to ``stop`` a shift or another unit would help; what they get is ``centre_columns``.
+    """Mark the columns from ``start`` to before ``stop`` that need another shift or unit.
 
-    A column with a value in every row, all within a factor of two of the first, is shifted by the
-    first: such a difference is exact (Sterbenz 1974), so that a column is 0 throughout if it is
-    constant, and only then. Any other varies by more than its size divided by the number of rows.
-    Units are powers of two, and so are exact, too.
+    ``centre_columns`` gives them those. A column with a value in every row, all within a factor of
+    two of the first, is shifted by the first value: such a difference is exact (Sterbenz 1974), so
+    that the shifted column is 0 throughout if and only if the column is constant. Any other column
+    varies by more than its size divided by the number of rows. Units are powers of two, and so are
+    exact, too.
 
-    Given    any_large: whether there may be values beyond MAX_SIZE; if not, the first value of most columns is enough.
+    Given    any_large: False if no value is beyond MAX_SIZE; then the first value of most columns
+             is enough.
+    Back     far: True for the columns marked.
     """
     for column in range(start, stop):
         begin, end = indptr[column], indptr[column + 1]
@@ -47,7 +47,7 @@ def find_far(
 
 @kernel
 def centre_columns(indptr: I64, n_rows: int, far: Bool, start: int, stop: int, values: F64) -> None:
-    """Shift columns from ``start`` to ``stop`` that are ``far``, and give them another unit, in place."""
+    """Shift and scale the ``far`` columns from ``start`` to before ``stop``, in place."""
     for column in range(start, stop):
         if not far[column]:
             continue
@@ -65,7 +65,7 @@ def centre_columns(indptr: I64, n_rows: int, far: Bool, start: int, stop: int, v
 
 @kernel
 def largest_size(values: F64, begin: int, end: int) -> float:
-    """The largest size of a value, missing ones omitted; 0 if there is none."""
+    """Return the largest absolute value, missing values omitted; 0 if there is none."""
     largest = 0.0
     for i in range(begin, end):
         if abs(values[i]) > largest:  # never true of a missing value
@@ -75,7 +75,7 @@ def largest_size(values: F64, begin: int, end: int) -> float:
 
 @kernel
 def is_extreme(size: float) -> bool:
-    """Whether squares of such numbers may overflow, or vanish."""
+    """Return True if squares of numbers of this size may overflow or vanish."""
     return size > MAX_SIZE or 0.0 < size < MIN_SIZE
 
 
@@ -83,11 +83,12 @@ def is_extreme(size: float) -> bool:
 def find_coarse(
     indptr: I64, values: F64, n_rows: int, start: int, stop: int, coarse: Bool, varies: Bool
 ) -> None:
-    """Which columns are of 32-bit numbers so far from 0 that these differ by a few steps alone, or not at all.
+    """Mark the columns of 32-bit numbers so far from 0 that they differ by few steps of float32.
 
-    Given    the numbers as float64; ``varies`` gets whether a coarse column has more than one value. Of those that do
-             not vary, numbers that are not beyond all integers that a float32 can hold are
-             constants as any other.
+    Given    the numbers as float64.
+    Back     coarse: True for such columns from ``start`` to before ``stop``; varies: True for a
+             coarse column with more than one value. A column that does not vary is an ordinary
+             constant, and not coarse, unless it is beyond all integers that float32 can hold.
     """
     for column in range(start, stop):
         coarse[column] = varies[column] = False
@@ -110,7 +111,7 @@ def find_coarse(
 
 @kernel
 def first_present(values: F64, begin: int, end: int) -> float:
-    """The first value that is not missing; 0 if there is none."""
+    """Return the first value that is not missing; 0 if there is none."""
     for i in range(begin, end):
         if values[i] == values[i]:
             return float(values[i])
@@ -119,7 +120,7 @@ def first_present(values: F64, begin: int, end: int) -> float:
 
 @kernel
 def are_close(values: F64, begin: int, end: int, first: float) -> bool:
-    """Whether all values that are there are within a factor of two of one that is not 0."""
+    """Return True if all present values are within a factor of two of one that is not 0."""
     i = begin if first != 0.0 else end + 1
     while i < end and (values[i] != values[i] or 0.5 <= values[i] / first <= 2.0):
         i += 1

@@ -1,4 +1,4 @@
-"""What columns hold: which values, as codes; whether they vary, whether some are missing, and which are copies.
+"""Examine columns: values as codes, constant columns, missing values and copies.
 
 Columns are sparse, ``indptr, indices, values`` as in a ColumnBlock.
 """
@@ -11,7 +11,7 @@ from ..jit import kernel
 from ..types import F64, I32, I64, Bool
 
 MISSING = -1  # the code of a missing value
-MAX_LISTED_LEVELS = 64  # that are found one by one; of more, all values are sorted
+MAX_LISTED_LEVELS = 64  # found one by one; if there are more, all values are sorted
 NO_COPY = -1
 GOLDEN = 0.6180339887498949  # multiples of it are spread evenly between integers
 
@@ -20,52 +20,57 @@ GOLDEN = 0.6180339887498949  # multiples of it are spread evenly between integer
 def code_columns(
     indptr: I64, values: F64, wanted: Bool, start: int, stop: int, codes: I32, n_levels: I64
 ) -> None:
-    """``codes`` = for every non-zero which of its column's values it is, 1, 2, ... in ascending order; 0 is the zero.
+    """Write for every non-zero which value of its column it is: 1, 2, ... in ascending order.
 
-    A missing value has code MISSING. ``n_levels`` gets the number of different values of each
-    column that is wanted, 0 among them whether it occurs or not.
+    Code 0 is the value 0; a missing value has code MISSING.
+
+    Back     codes; n_levels: the number of different values of each ``wanted`` column, 0 counted
+             whether it occurs or not.
     """
-    few = np.empty(MAX_LISTED_LEVELS)
+    listed = np.empty(MAX_LISTED_LEVELS)
     for column in range(start, stop):
         if not wanted[column]:
             continue
         begin, end = indptr[column], indptr[column + 1]
-        levels, known = few, find_levels(values, begin, end, few)
-        if known > MAX_LISTED_LEVELS:
-            levels, known = np.sort(values[begin:end]), 0  # NaN last
+        levels, n_found = listed, find_levels(values, begin, end, listed)
+        if n_found > MAX_LISTED_LEVELS:
+            levels, n_found = np.sort(values[begin:end]), 0  # NaN last
             for i in range(levels.size):
-                if levels[i] == levels[i] and (known == 0 or levels[i] != levels[known - 1]):
-                    levels[known] = levels[i]
-                    known += 1
+                if levels[i] == levels[i] and (n_found == 0 or levels[i] != levels[n_found - 1]):
+                    levels[n_found] = levels[i]
+                    n_found += 1
         for i in range(begin, end):
             codes[i] = (
-                MISSING if values[i] != values[i] else position_of(levels, known, values[i]) + 1
+                MISSING if values[i] != values[i] else position_of(levels, n_found, values[i]) + 1
             )
-        n_levels[column] = known + 1
+        n_levels[column] = n_found + 1
 
 
 @kernel
 def find_levels(values: F64, begin: int, end: int, levels: F64) -> int:
-    """Write the different values from ``begin`` to ``end`` in ascending order; how many, or one more than have room."""
-    known = 0
+    """Write the different values from ``begin`` to before ``end`` in ascending order.
+
+    Back     levels; their number, or one more than ``levels`` has room for.
+    """
+    n_found = 0
     for i in range(begin, end):
         if values[i] != values[i]:
             continue
-        at = position_of(levels, known, values[i])
-        if at == known or levels[at] != values[i]:
-            if known == levels.size:
-                return known + 1
-            for j in range(known, at, -1):
+        at = position_of(levels, n_found, values[i])
+        if at == n_found or levels[at] != values[i]:
+            if n_found == levels.size:
+                return n_found + 1
+            for j in range(n_found, at, -1):
                 levels[j] = levels[j - 1]
             levels[at] = values[i]
-            known += 1
-    return known
+            n_found += 1
+    return n_found
 
 
 @kernel
-def position_of(levels: F64, known: int, value: float) -> int:
-    """Where a value is, or belongs, among ascending ones."""
-    low, high = 0, known
+def position_of(levels: F64, n: int, value: float) -> int:
+    """Return where a value is, or belongs, among the first ``n`` levels, which ascend."""
+    low, high = 0, n
     while low < high:
         middle = (low + high) // 2
         if levels[middle] < value:
@@ -77,10 +82,13 @@ def position_of(levels: F64, known: int, value: float) -> int:
 
 @kernel
 def find_discrete(
-    indptr: I64, values: F64, most: int, start: int, stop: int, discrete: Bool
+    indptr: I64, values: F64, max_levels: int, start: int, stop: int, discrete: Bool
 ) -> None:
-    """Which columns from ``start`` to ``stop`` hold integers alone, ``most`` different ones with 0 at most."""
-    levels = np.empty(most - 1)
+    """Mark the columns from ``start`` to before ``stop`` that hold few different integers only.
+
+    Given    max_levels: the largest number of different values, 0 among them, of a discrete column.
+    """
+    levels = np.empty(max_levels - 1)
     for column in range(start, stop):
         discrete[column] = True
         for i in range(indptr[column], indptr[column + 1]):
@@ -88,13 +96,13 @@ def find_discrete(
                 discrete[column] = False
                 break
         if discrete[column]:
-            known = find_levels(values, indptr[column], indptr[column + 1], levels)
-            discrete[column] = known <= levels.size
+            n_found = find_levels(values, indptr[column], indptr[column + 1], levels)
+            discrete[column] = n_found <= levels.size
 
 
 @kernel
 def find_missing(indptr: I64, values: F64, start: int, stop: int, has_missing: Bool) -> None:
-    """Which columns from ``start`` to ``stop`` have missing values."""
+    """Mark the columns from ``start`` to before ``stop`` that have missing values."""
     for column in range(start, stop):
         has_missing[column] = False
         for i in range(indptr[column], indptr[column + 1]):
@@ -105,26 +113,29 @@ def find_missing(indptr: I64, values: F64, start: int, stop: int, has_missing: B
 
 @kernel
 def count_constant(indptr: I64, values: F64, n_rows: int) -> int:
-    """How many columns never vary, as far as their values are there."""
-    constant = 0
+    """Return the number of columns whose present values are all equal."""
+    n_constant = 0
     for column in range(indptr.size - 1):
         begin, end = indptr[column], indptr[column + 1]
-        zeros = end - begin < n_rows
+        has_zeros = end - begin < n_rows
         first = np.nan
         varies = False
         for i in range(begin, end):
             if values[i] == values[i]:
-                if zeros or (first == first and values[i] != first):
+                if has_zeros or (first == first and values[i] != first):
                     varies = True
                     break
                 first = values[i]
-        constant += not varies
-    return constant
+        n_constant += not varies
+    return n_constant
 
 
 @kernel
 def fingerprint(indptr: I64, indices: I32, values: F64, column: int) -> float:
-    """Return a number that equal columns share, and columns that differ in shift, unit or labels hardly ever do."""
+    """Return a number that is the same for equal columns.
+
+    It is hardly ever the same for columns that differ in shift, unit or labels.
+    """
     total = 0.0
     for i in range(indptr[column], indptr[column + 1]):
         along = GOLDEN * (indices[i] + 1)
@@ -134,9 +145,9 @@ def fingerprint(indptr: I64, indices: I32, values: F64, column: int) -> float:
 
 
 @kernel
-def are_equal(one: F64 | I32, other: F64 | I32) -> bool:
-    """Return True if two lines hold the same, missing values included."""
-    for row in range(one.size):
-        if one[row] != other[row] and (one[row] == one[row] or other[row] == other[row]):
+def are_equal(line: F64 | I32, other: F64 | I32) -> bool:
+    """Return True if two lines are equal, missing values included."""
+    for row in range(line.size):
+        if line[row] != other[row] and (line[row] == line[row] or other[row] == other[row]):
             return False
     return True

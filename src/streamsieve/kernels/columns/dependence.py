@@ -1,7 +1,7 @@
-"""How much columns say about each other: correlation, and symmetrical uncertainty from counts.
+"""Measure the dependence of columns: correlation, and symmetrical uncertainty from counts.
 
-Columns are sparse, ``indptr, indices, values`` as in a ColumnBlock; what a column costs is its
-non-zeros. Rows have weights that sum to their number.
+Columns are sparse, ``indptr, indices, values`` as in a ColumnBlock; the cost of a column is its
+number of non-zeros. Rows have weights that sum to their number.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from ..jit import kernel
 from ..types import F64, I32, I64, unsigned
 from .contents import MISSING
 
-EQUAL = 1e-12  # dependences no further apart are equal: rounding must not decide ties
-CONSTANT = 1e-12  # of the sum of squares of a column near 0: what varies less does not vary
-ROUNDING = 1e-15  # of a value, and of a sum of as many as there are rows for each row
+EQUAL = 1e-12  # dependences that differ by no more are equal: rounding must not decide ties
+CONSTANT = 1e-12  # of the sum of squares: a column near 0 that varies less is constant
+ROUNDING = 1e-15  # relative error of a value, and for each row of a sum over rows
 CELLS_PER_ROW = 8  # of a table of pairs
 
 
@@ -30,11 +30,12 @@ def correlate_with_target(
     relevance: F64,
     norms: F64,
 ) -> None:
-    """``relevance`` = correlation of columns from ``start`` to ``stop`` with the target; 0 for constant columns.
+    """Compute the correlations of columns from ``start`` to before ``stop`` with the target.
 
-    Given    values: as ``centre_columns`` gives them, here and wherever columns are multiplied; target: centred, of
-             length 1, times the weights. ``norms`` gets the lengths of the centred columns, 0 for
-             constant ones.
+    Given    values: as ``centre_columns`` gives them, here and wherever columns are multiplied;
+             target: centred, of length 1, times the weights.
+    Back     relevance: the correlations, 0 for constant columns; norms: the lengths of the centred
+             columns, 0 for constant ones.
     """
     n_rows = weights.size
     for column in range(start, stop):
@@ -62,7 +63,10 @@ def correlate_with_target(
 def correlate_with(
     indptr: I64, indices: I32, values: F64, column: int, norm: float, other: F64
 ) -> float:
-    """Return the correlation of a column with another, which is centred, of length 1 and times the weights."""
+    """Return the correlation of a column with another one.
+
+    Given    other: centred, of length 1, times the weights.
+    """
     product = 0.0
     for i in range(unsigned(indptr[column]), unsigned(indptr[column + 1])):
         product += values[i] * other[unsigned(indices[i])]
@@ -73,7 +77,7 @@ def correlate_with(
 def standardize_column(
     indptr: I64, indices: I32, values: F64, weights: F64, column: int, norm: float, out: F64
 ) -> None:
-    """Write a column as ``correlate_with`` wants its last argument."""
+    """Write a column centred, of length 1 and times the weights, as ``correlate_with`` takes it."""
     begin, end = indptr[column], indptr[column + 1]
     total = 0.0
     for i in range(begin, end):
@@ -87,7 +91,7 @@ def standardize_column(
 
 @kernel
 def entropy(counts: F64, size: int, total: float) -> float:
-    """In bits."""
+    """Return the entropy, in bits, of the first ``size`` counts."""
     bits = 0.0
     for i in range(size):
         if counts[i] > 0.0:
@@ -100,7 +104,10 @@ def entropy(counts: F64, size: int, total: float) -> float:
 def entropies(
     joint: F64, n_first: int, n_second: int, total: float, margin: F64
 ) -> tuple[float, float, float]:
-    """Of two variables, each alone and together, from their joint counts; ``margin`` is scratch."""
+    """Return the entropies of two variables, each alone and both together, from their joint counts.
+
+    Given    margin: scratch.
+    """
     together = entropy(joint, n_first * n_second, total)
     for a in range(n_first):
         margin[a] = 0.0
@@ -116,7 +123,10 @@ def entropies(
 
 @kernel
 def uncertainty_of(first: float, second: float, together: float) -> float:
-    """Symmetrical uncertainty 2 I / (H + H) of two variables from their entropies; 0 if neither varies."""
+    """Return the symmetrical uncertainty 2 I / (H + H) of two variables from their entropies.
+
+    It is 0 if neither variable varies.
+    """
     if first + second <= 0.0:
         return 0.0
     return float(max(0.0, 2.0 * (first + second - together) / (first + second)))
@@ -124,7 +134,10 @@ def uncertainty_of(first: float, second: float, together: float) -> float:
 
 @kernel
 def scratch_for(n_first: int, n_second: int, n_rows: int) -> tuple[F64, F64]:
-    """Return the cells of a table of pairs, and of a margin of it; variables that need a larger table are sorted."""
+    """Return scratch for the cells of a table of pairs, and for one of its margins.
+
+    The table is limited; pairs of variables that need a larger one are sorted instead.
+    """
     return np.empty(min(n_first * n_second, CELLS_PER_ROW * n_rows)), np.empty(
         max(n_first, n_second)
     )
@@ -144,10 +157,10 @@ def pair_entropies(
     joint: F64,
     margin: F64,
 ) -> tuple[float, float, float]:
-    """Return the entropies of a coded column and of a variable with a code for every row, each alone and together.
+    """Return the entropies of a coded column and of another variable, each alone and both together.
 
-    Given    other, other_counts, n_other: that variable's codes, the weight of each, how many there are; joint, margin:
-             as ``scratch_for`` gives them.
+    Given    other, other_counts, n_other: the code of the other variable in every row, the weight
+             of each code, the number of codes; joint, margin: as ``scratch_for`` gives them.
     """
     if n_levels * n_other > joint.size:
         dense = np.empty(weights.size, np.int32)
@@ -180,7 +193,10 @@ def uncertainty(
     joint: F64,
     margin: F64,
 ) -> float:
-    """Return the symmetrical uncertainty of a coded column and a variable as in ``pair_entropies``."""
+    """Return the symmetrical uncertainty of a coded column and another variable.
+
+    Given    as for ``pair_entropies``.
+    """
     return uncertainty_of(
         *pair_entropies(
             indptr,
@@ -200,11 +216,11 @@ def uncertainty(
 
 @kernel
 def most_levels(n_levels: I64, start: int, stop: int) -> int:
-    """Return the largest number of levels of columns from ``start`` to ``stop``, 1 at least."""
-    most = 1
+    """Return the largest number of levels of columns ``start`` to before ``stop``, at least 1."""
+    largest = 1
     for column in range(start, stop):
-        most = max(most, n_levels[column])
-    return most
+        largest = max(largest, n_levels[column])
+    return largest
 
 
 @kernel
@@ -220,7 +236,11 @@ def uncertainties_of_target(
     stop: int,
     relevance: F64,
 ) -> None:
-    """``relevance`` = symmetrical uncertainty of coded columns from ``start`` to ``stop`` and the classes of rows."""
+    """Compute the symmetrical uncertainty of coded columns and the classes of rows.
+
+    Given    start, stop: the columns from ``start`` to before ``stop``.
+    Back     relevance: the symmetrical uncertainties, 0 for constant columns.
+    """
     joint, margin = scratch_for(most_levels(n_levels, start, stop), class_counts.size, weights.size)
     for column in range(start, stop):
         relevance[column] = 0.0
@@ -242,43 +262,45 @@ def uncertainties_of_target(
 
 
 @kernel
-def correlate_present(one: F64, other: F64, weights: F64) -> float:
-    """Correlation over the rows where neither variable is missing; 0 if one of them does not vary there.
+def correlate_present(x: F64, y: F64, weights: F64) -> float:
+    """Return the correlation over the rows where neither variable is missing.
 
-    Given    one, other: a value for every row, times its weight; NaN is missing.
+    It is 0 if one of them does not vary there.
+
+    Given    x, y: a value for every row, times its weight; NaN is missing.
     """
-    total = first = second = 0.0
-    rows = 1
+    total = mean_x = mean_y = 0.0
+    n_terms = 1
     for row in range(weights.size):
-        if one[row] == one[row] and other[row] == other[row]:
-            rows += 1
+        if x[row] == x[row] and y[row] == y[row]:
+            n_terms += 1
             total += weights[row]
-            first += one[row]
-            second += other[row]
+            mean_x += x[row]
+            mean_y += y[row]
     if total <= 0.0:
         return 0.0
-    first, second = first / total, second / total
-    squares, other_squares, product = 0.0, 0.0, 0.0
-    size, other_size = 0.0, 0.0
+    mean_x, mean_y = mean_x / total, mean_y / total
+    squares_x, squares_y, product = 0.0, 0.0, 0.0
+    size_x, size_y = 0.0, 0.0
     for row in range(weights.size):
-        if one[row] == one[row] and other[row] == other[row] and weights[row] > 0.0:
-            a, b = one[row] / weights[row], other[row] / weights[row]
-            size += weights[row] * a * a
-            other_size += weights[row] * b * b
-            squares += weights[row] * (a - first) ** 2
-            other_squares += weights[row] * (b - second) ** 2
-            product += weights[row] * (a - first) * (b - second)
-    nothing = (ROUNDING * rows) ** 2  # of these rows alone a column may be far from 0
-    if squares <= nothing * size or other_squares <= nothing * other_size:
+        if x[row] == x[row] and y[row] == y[row] and weights[row] > 0.0:
+            a, b = x[row] / weights[row], y[row] / weights[row]
+            size_x += weights[row] * a * a
+            size_y += weights[row] * b * b
+            squares_x += weights[row] * (a - mean_x) ** 2
+            squares_y += weights[row] * (b - mean_y) ** 2
+            product += weights[row] * (a - mean_x) * (b - mean_y)
+    smallest = (ROUNDING * n_terms) ** 2  # in these rows a column may be far from 0
+    if squares_x <= smallest * size_x or squares_y <= smallest * size_y:
         return 0.0
-    return float(product / np.sqrt(squares * other_squares))
+    return float(product / np.sqrt(squares_x * squares_y))
 
 
 @kernel
 def spread_values(
     indptr: I64, indices: I32, values: F64, weights: F64, column: int, out: F64
 ) -> None:
-    """Write a column as ``correlate_present`` wants it."""
+    """Write a column with a value for every row, as ``correlate_present`` takes it."""
     out[:] = 0.0
     for i in range(indptr[column], indptr[column + 1]):
         out[indices[i]] = values[i] * weights[indices[i]]
@@ -305,30 +327,32 @@ def spread_and_count(
 
 @kernel
 def entropies_present(
-    one: I32, n_one: int, other: I32, n_other: int, weights: F64, joint: F64, margin: F64
+    x: I32, n_x: int, y: I32, n_y: int, weights: F64, joint: F64, margin: F64
 ) -> tuple[float, float, float]:
-    """Of two coded variables, each alone and together, over the rows where neither is missing.
+    """Return the entropies of two coded variables over the rows where neither is missing.
 
-    Given    joint, margin: scratch. Where a table of all pairs is larger than ``joint``, those that occur are sorted.
+    Given    joint, margin: scratch. If the table of all pairs is larger than ``joint``, the pairs
+             that occur are sorted instead.
+    Back     the entropies of each alone and of both together.
     """
-    if n_one * n_other <= joint.size:
+    if n_x * n_y <= joint.size:
         total = 0.0
-        joint[: n_one * n_other] = 0.0
+        joint[: n_x * n_y] = 0.0
         for row in range(weights.size):
-            if one[row] != MISSING and other[row] != MISSING:
-                joint[one[row] * n_other + other[row]] += weights[row]
+            if x[row] != MISSING and y[row] != MISSING:
+                joint[x[row] * n_y + y[row]] += weights[row]
                 total += weights[row]
-        return entropies(joint, n_one, n_other, total, margin)
-    rows = np.flatnonzero((one != MISSING) & (other != MISSING))
-    pairs, total = one[rows] * np.int64(n_other) + other[rows], weights[rows].sum()
+        return entropies(joint, n_x, n_y, total, margin)
+    rows = np.flatnonzero((x != MISSING) & (y != MISSING))
+    pairs, total = x[rows] * np.int64(n_y) + y[rows], weights[rows].sum()
     order = np.argsort(pairs)
     counts, last = np.zeros(rows.size), -1
     for i in range(rows.size):
         last += i == 0 or pairs[order[i]] != pairs[order[i - 1]]
         counts[last] += weights[rows[order[i]]]
     return (
-        margin_entropy(one, n_one, rows, weights, total, margin),
-        margin_entropy(other, n_other, rows, weights, total, margin),
+        margin_entropy(x, n_x, rows, weights, total, margin),
+        margin_entropy(y, n_y, rows, weights, total, margin),
         entropy(counts, last + 1, total),
     )
 

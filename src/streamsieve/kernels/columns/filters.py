@@ -13,15 +13,16 @@ from .dependence import EQUAL, pair_entropies, scratch_for, spread_and_count, un
 def filter_by_correlation(
     indptr: I64, indices: I32, codes: I32, n_levels: I64, relevance: F64, order: I64, weights: F64
 ) -> Bool:
-    """Which columns FCBF keeps.
+    """Return which columns FCBF keeps.
 
-    Given    order: all columns, the most relevant first. From there on each that is still in removes all after it
-             that are no more uncertain of the target than of it: SU(F, Y) >= SU(F, C).
+    Given    order: all columns, the most relevant first. Each column C that is still kept removes
+             all columns F after it that depend on C no less than on the target Y:
+             SU(F, C) >= SU(F, Y).
     """
     stays = np.ones(order.size, np.bool_)
-    widest = n_levels.max()
-    dense, counts = np.empty(weights.size, np.int32), np.empty(widest)
-    joint, margin = scratch_for(widest, widest, weights.size)
+    max_levels = n_levels.max()
+    dense, counts = np.empty(weights.size, np.int32), np.empty(max_levels)
+    joint, margin = scratch_for(max_levels, max_levels, weights.size)
     for rank in range(order.size):
         column = order[rank]
         if not stays[column]:
@@ -60,7 +61,10 @@ def informations(
     wanted: Bool,
     out: F64,
 ) -> None:
-    """``out`` += the mutual information, in bits, of all ``wanted`` columns and a variable as in ``pair_entropies``."""
+    """Add the mutual information, in bits, of all ``wanted`` columns and a variable to ``out``.
+
+    Given    dense, counts, n_other: the variable, as in ``pair_entropies``.
+    """
     joint, margin = scratch_for(n_levels.max(), n_other, weights.size)
     for column in range(n_levels.size):
         if wanted[column]:
@@ -92,10 +96,12 @@ def choose_relevant_and_new(
     by_quotient: bool,
     scores: F64,
 ) -> I64:
-    """The columns that mRMR chooses, the first first, and their ``scores`` when chosen.
+    """Return the columns that mRMR chooses, in the order of choice.
 
-    Given    relevance: mutual information with the target. Next is always the column with the largest relevance less
-             its mean mutual information with those chosen, or divided by it; of equals the first.
+    Problem  next is always the column with the largest relevance minus its mean mutual information
+             with those chosen before, or divided by it; of equal ones the first.
+    Given    relevance: mutual information with the target; by_quotient: True to divide.
+    Back     scores: of the columns when they were chosen.
     """
     n_columns = n_levels.size
     chosen = np.empty(min(budget, n_columns), np.int64)

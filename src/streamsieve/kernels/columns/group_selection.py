@@ -1,4 +1,7 @@
-"""OGFS (Wang, Zhao, Hu, Cheung, Wang, Wu 2013): scores of classes within a group, sparse regression between groups."""
+"""OGFS (Wang, Zhao, Hu, Cheung, Wang, Wu 2013): selection within groups and between groups.
+
+Within a group columns are selected by the scatter of classes, between groups by sparse regression.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +16,16 @@ from .dependence import CONSTANT, EQUAL, correlate_with, standardize_column
 from .slots import move_to_end
 
 KEPT, SEEN, IRRELEVANT, REDUNDANT, CLOSED = range(5)  # entries of ``counts``
-FLAT = 1e-12  # of a scatter: what is left within classes that a column separates
-SAME = 1.0 - 1e-10  # |correlation| from which on two columns are the same
+FLAT = 1e-12  # of a scatter: the least within classes, for a column that separates them
+SAME = 1.0 - 1e-10  # the |correlation| from which on two columns are the same
 CONVERGED, MAX_SWEEPS = 1e-10, 10_000  # the largest change of a weight in a sweep
 
 
 class GroupState(NamedTuple):
-    """The kept columns, those of the open group last, and how all pairs of them correlate."""
+    """The kept columns, those of the open group last, and the correlations of all pairs."""
 
-    order: I32 = array(
-        "slots", low=0, below="slots", numbered=True
-    )  # slots in order of arrival, then the free ones
+    # slots in order of arrival, then the free ones
+    order: I32 = array("slots", low=0, below="slots", numbered=True)
     ids: I64 = array("slots", low=0, below=NO_ID)
     group: I64 = array("slots", low=0)
     between: F64 = array("slots")  # the fraction of scatter that is between classes
@@ -32,9 +34,8 @@ class GroupState(NamedTuple):
     # correlations with the classes, one against all others
     classes: F64 = array("slots", "regressions")
     weights: F64 = array("slots", "regressions")  # of the last regressions
-    counts: I64 = array(
-        5, low=0
-    )  # kept; seen, not relevant, redundant so far; kept of groups that are closed
+    # kept; seen, not relevant, redundant so far; kept of groups that are closed
+    counts: I64 = array(5, low=0)
     current: I64 = array(1, low=NO_GROUP, start=NO_GROUP)  # the group that is open
 
 
@@ -51,11 +52,11 @@ class NewColumns(NamedTuple):
 
 
 class GroupRule(NamedTuple):
-    """When a column stays."""
+    """The conditions under which a column is kept."""
 
-    epsilon: float  # what it must add to the score of all
+    epsilon: float  # the least gain in the score of all kept columns
     critical: F64  # of Student's t, by degrees of freedom
-    penalty: float  # of the regressions; 0 for one that goes by the number of columns seen
+    penalty: float  # of the regressions; 0: by the number of columns seen
     budget: int
 
 
@@ -71,9 +72,10 @@ def scatter_of_classes(
     between: F64,
     norms: F64,
 ) -> None:
-    """What fraction of the scatter of columns from ``start`` to ``stop`` is between the classes; ``norms``: lengths.
+    """Measure the scatter of columns from ``start`` to before ``stop`` between the classes.
 
-    Lengths are of the centred columns, 0 for constant ones.
+    Back     between: the fraction of the scatter that is between classes; norms: the lengths of the
+             centred columns, 0 for constant ones.
     """
     n_classes = class_counts.size
     means, zeros = np.empty(n_classes), np.empty(n_classes)
@@ -103,13 +105,16 @@ def scatter_of_classes(
 
 @kernel
 def score(between: float, within: float) -> float:
-    """Scatter between classes for that within them."""
+    """Return the scatter between classes divided by that within them."""
     return float(between / max(within, FLAT))
 
 
 @kernel
 def scores_of_kept(state: GroupState) -> tuple[float, float, float, float]:
-    """Return sums of scatter between and within classes over the kept columns; mean and deviation of their scores."""
+    """Return the scatter of all kept columns, and the mean and deviation of their scores.
+
+    Back     the sums of scatter between classes and within them; the mean and the deviation.
+    """
     kept = state.counts[KEPT]
     fractions = state.between[state.order[:kept]]
     scores = fractions / np.maximum(1.0 - fractions, FLAT)
@@ -128,13 +133,14 @@ def select_in_groups(
     weights: F64,
     start: int,
 ) -> int:
-    """Compare columns with the kept ones, one by one, closing groups on the way; how many were dealt with.
+    """Compare columns with the kept ones, one by one, and close each group at its end.
 
-    Problem  a column joins the kept ones, U, if it raises their score, the scatter between classes of all of U for that
-             within them, by more than ``epsilon``; or if its own score is not the mean of theirs by
-             Student's t. Copies never join. When the next group begins, regressions decide which of
-             all kept ones stay.
-    Back     ``state``, changed in place. It stops early when there is no free slot.
+    Problem  a column joins the kept ones, U, if it raises their score, the scatter between classes
+             of all of U divided by that within them, by more than ``epsilon``; or if its own score
+             differs from the mean of theirs by Student's t. Copies never join. When the next group
+             begins, regressions decide which of all kept columns stay.
+    Back     the number of columns done; ``state``, changed in place. It stops early when there is
+             no free slot.
     """
     counts, order = state.counts, state.order
     indptr, indices, values, norms = new.indptr, new.indices, new.values, new.norms
@@ -182,35 +188,37 @@ def select_in_groups(
 def is_relevant(
     rule: GroupRule, between: float, kept: int, sums: tuple[float, float, float, float]
 ) -> bool:
-    """Whether a column with that fraction of scatter between classes joins."""
+    """Return True if a column with this fraction of scatter between classes joins."""
     all_between, all_within, mean, deviation = sums
-    mine = score(between, 1.0 - between)
-    before = score(all_between, all_within) if kept else 0.0
-    if score(all_between + between, all_within + 1.0 - between) - before > rule.epsilon:
+    column_score = score(between, 1.0 - between)
+    score_before = score(all_between, all_within) if kept else 0.0
+    if score(all_between + between, all_within + 1.0 - between) - score_before > rule.epsilon:
         return True
     if kept < 2:
         return False
     critical = rule.critical[min(kept - 1, rule.critical.size - 1)]
-    return bool(abs(mine - mean) > critical * deviation / np.sqrt(kept) + EQUAL * mean)
+    return bool(abs(column_score - mean) > critical * deviation / np.sqrt(kept) + EQUAL * mean)
 
 
 @kernel
-def correlate_with_classes(standard: F64, codes: I32, class_counts: F64, out: F64) -> None:
-    """Correlations with each class against all others; of two classes with the second alone."""
+def correlate_with_classes(column: F64, codes: I32, class_counts: F64, out: F64) -> None:
+    """Write the correlation with each class against all others; of two classes only the second."""
     sums = np.zeros(class_counts.size)
     for row in range(codes.size):
-        sums[codes[row]] += standard[row]
+        sums[codes[row]] += column[row]
     first = class_counts.size - out.size
-    for r in range(out.size):
-        count = class_counts[first + r]
-        out[r] = sums[first + r] / np.sqrt(count * (1.0 - count / codes.size))
+    for k in range(out.size):
+        count = class_counts[first + k]
+        out[k] = sums[first + k] / np.sqrt(count * (1.0 - count / codes.size))
 
 
 @kernel
 def close_group(state: GroupState, rule: GroupRule, n_rows: int) -> bool:
-    """Close the open group: drop what regressions give no weight, then beyond the budget what they give least.
+    """Close the open group: drop the columns to which regressions give no weight.
 
-    Whether there was anything to close.
+    Of more columns than the budget those with the smallest weights are dropped, too.
+
+    Back     False if there was nothing to close.
     """
     counts, order = state.counts, state.order
     if counts[CLOSED] == counts[KEPT]:
@@ -218,8 +226,8 @@ def close_group(state: GroupState, rule: GroupRule, n_rows: int) -> bool:
     penalty = (
         rule.penalty if rule.penalty > 0.0 else np.sqrt(2.0 * np.log(1.0 + counts[SEEN]) / n_rows)
     )
-    for r in range(state.weights.shape[1]):
-        regress(state, r, penalty)
+    for class_ in range(state.weights.shape[1]):
+        fit_lasso(state, class_, penalty)
     kept = 0
     for at in range(counts[KEPT]):
         slot = order[at]
@@ -243,42 +251,43 @@ def close_group(state: GroupState, rule: GroupRule, n_rows: int) -> bool:
 
 @kernel
 def weight_of(state: GroupState, slot: int) -> float:
-    """The largest weight of a column in any regression."""
+    """Return the largest absolute weight of a column in any regression."""
     return float(np.abs(state.weights[slot]).max())
 
 
 @kernel
-def regress(state: GroupState, r: int, penalty: float) -> None:
-    """The Lasso of a class on the kept columns, by coordinate descent from the weights of before.
+def fit_lasso(state: GroupState, class_: int, penalty: float) -> None:
+    """Fit the Lasso of a class on the kept columns, by coordinate descent from the last weights.
 
-    Problem  min over w  |c - X w|^2 / 2 + penalty |w|_1,  c and the columns of X centred and of length 1. ``left`` is
-             X'(c - X w), kept up to date by the correlations of columns: a weight that changes
-             costs one of them each.
+    Problem  min over w  |c - X w|^2 / 2 + penalty |w|_1,  c and the columns of X centred and of
+             length 1. ``residuals``, X'(c - X w), are kept up to date by the correlations of
+             columns: a weight that changes costs one line of them.
     """
     kept, order = state.counts[KEPT], state.order
-    left = np.empty(kept)
+    residuals = np.empty(kept)
     for at in range(kept):
-        left[at] = state.classes[order[at], r]
+        residuals[at] = state.classes[order[at], class_]
         for other in range(kept):
             if other != at:
-                left[at] -= (
-                    state.correlations[order[at], order[other]] * state.weights[order[other], r]
+                residuals[at] -= (
+                    state.correlations[order[at], order[other]]
+                    * state.weights[order[other], class_]
                 )
-        left[at] -= state.weights[order[at], r]
+        residuals[at] -= state.weights[order[at], class_]
     for _ in range(MAX_SWEEPS):
         largest = 0.0
         for at in range(kept):
             slot = order[at]
-            before = state.weights[slot, r]
-            pull = left[at] + before
+            before = state.weights[slot, class_]
+            target_weight = residuals[at] + before
             weight = 0.0
-            if abs(pull) > penalty + EQUAL:
-                weight = pull - penalty if pull > 0.0 else pull + penalty
+            if abs(target_weight) > penalty + EQUAL:
+                weight = target_weight - penalty if target_weight > 0.0 else target_weight + penalty
             change = weight - before
             if change != 0.0:
-                state.weights[slot, r] = weight
+                state.weights[slot, class_] = weight
                 for other in range(kept):
-                    left[other] -= change * (
+                    residuals[other] -= change * (
                         1.0 if other == at else state.correlations[slot, order[other]]
                     )
                 largest = max(largest, abs(change))

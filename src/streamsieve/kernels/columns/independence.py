@@ -1,9 +1,9 @@
-"""Tests of conditional independence: by partial correlation with Fisher's Z, by counts with G2 or chi squared.
+"""Test conditional independence: Fisher's Z of partial correlations, G2 or chi2 of counts.
 
 Variables are slots of a state with ``correlations``, slots x slots, ``codes``, slots x rows, and
-``n_levels``, per slot and 0 for a variable that is not discrete. A test of discrete variables alone
-is by counts, any other by correlation. The outcome is a statistic and its degrees of freedom, or
-NaN and the reason why there is none.
+``n_levels``, per slot and 0 for a variable that is not discrete. If all variables are discrete, a
+test is by counts, otherwise by correlation. The outcome is a statistic and its degrees of freedom,
+or NaN and the reason why there is none.
 """
 
 from __future__ import annotations
@@ -16,18 +16,15 @@ import numpy as np
 from ..jit import kernel
 from ..types import F64, I32, I64
 
-NORMAL, DETERMINED, UNTAKEN = (
-    0,
-    -1,
-    -2,
-)  # instead of degrees of freedom: Fisher's |W|; why a test was not taken
-FLAT = 1e-12  # of a variance: what is left of one that others determine
+# instead of degrees of freedom: for Fisher's |W|; the reasons why there is no statistic
+NORMAL, DETERMINED, NOT_TAKEN = 0, -1, -2
+FLAT = 1e-12  # of a variance: the remainder of a variable that others determine
 TINY = 1e-300
-STRONGEST = 1.7976931348623157e308  # an association without doubt
+MAX_ASSOCIATION = 1.7976931348623157e308  # the association of an infinite statistic
 
 
 class VariableSlots(Protocol):
-    """What a state has of the variables in its slots."""
+    """The arrays of a state that describe the variables in its slots."""
 
     @property
     def correlations(self) -> F64: ...
@@ -40,13 +37,14 @@ class VariableSlots(Protocol):
 
 
 class Tests(NamedTuple):
-    """What the tests need beside the variables."""
+    """Settings and scratch arrays of the tests."""
 
     critical: float  # of Fisher's Z
     limits: F64  # of G2 and chi squared, by degrees of freedom
-    pearson: bool  # whether counts are tested by chi squared
+    pearson: bool  # True for chi squared of counts, False for G2
     n_rows: int
-    rows_each: int  # rows there must be for each degree of freedom by counts, for each variable by correlation
+    # rows required for each degree of freedom (by counts) or for each variable (by correlation)
+    rows_each: int
     table: F64  # scratch for counts
     strata: I64  # per row, scratch
     matrix: F64  # scratch for the squared number of variables in a test by correlation
@@ -54,22 +52,22 @@ class Tests(NamedTuple):
 
 @kernel
 def partial_correlation(
-    state: VariableSlots, one: int, other: int, given: I64, n_given: int, matrix: F64
+    state: VariableSlots, first: int, second: int, given: I64, n_given: int, matrix: F64
 ) -> float:
-    """The correlation of two variables given others; NaN if those determine one of the two.
+    """Return the correlation of two variables given others; NaN if those determine one of them.
 
     Given    matrix: scratch for (n_given + 2) squared numbers.
     """
     size = n_given + 2
     for a in range(n_given):
         slot = given[a]
-        matrix[0, a + 2] = matrix[a + 2, 0] = state.correlations[one, slot]
-        matrix[1, a + 2] = matrix[a + 2, 1] = state.correlations[other, slot]
+        matrix[0, a + 2] = matrix[a + 2, 0] = state.correlations[first, slot]
+        matrix[1, a + 2] = matrix[a + 2, 1] = state.correlations[second, slot]
         for b in range(n_given):
             matrix[a + 2, b + 2] = 1.0 if a == b else state.correlations[slot, given[b]]
-    matrix[0, 1] = matrix[1, 0] = state.correlations[one, other]
+    matrix[0, 1] = matrix[1, 0] = state.correlations[first, second]
     matrix[0, 0] = matrix[1, 1] = 1.0
-    for out in range(size - 1, 1, -1):  # take one after the other out of all covariances
+    for out in range(size - 1, 1, -1):  # condition all covariances on one after the other
         pivot = matrix[out, out]
         if pivot < FLAT:
             continue
@@ -84,10 +82,10 @@ def partial_correlation(
 
 @kernel
 def fisher_statistic(tests: Tests, correlation: float, n_given: int) -> tuple[float, int]:
-    """Fisher's |W| of a partial correlation given ``n_given`` others."""
+    """Return Fisher's |W| of a partial correlation given ``n_given`` others."""
     freedom = tests.n_rows - n_given - 3
     if freedom <= 0 or tests.rows_each * (n_given + 2) > tests.n_rows:
-        return np.nan, UNTAKEN
+        return np.nan, NOT_TAKEN
     if np.isnan(correlation):
         return np.nan, DETERMINED
     if abs(correlation) >= 1.0:
@@ -97,7 +95,10 @@ def fisher_statistic(tests: Tests, correlation: float, n_given: int) -> tuple[fl
 
 @kernel
 def stratify(state: VariableSlots, tests: Tests, given: I64, n_given: int) -> int:
-    """Write each row's stratum, its values of the given variables; how many there can be, 0 if too many to count."""
+    """Write the stratum of each row: its combination of values of the given variables.
+
+    Back     ``tests.strata``; the number of possible strata, 0 if they are too many to count.
+    """
     n_strata = 1
     for g in range(n_given):
         n_strata *= state.n_levels[given[g]]
@@ -115,103 +116,108 @@ def stratify(state: VariableSlots, tests: Tests, given: I64, n_given: int) -> in
 @kernel
 def count_statistic(
     tests: Tests,
-    one: I32,
-    n_one: int,
-    other: I32,
-    n_other: int,
+    x: I32,
+    n_x: int,
+    y: I32,
+    n_y: int,
     strata: I64,
     n_strata: int,
     table: F64,
 ) -> tuple[float, int]:
-    """G2 or chi squared of two coded variables within strata, and its degrees of freedom.
+    """Return G2 or chi squared of two coded variables within strata, and its degrees of freedom.
 
-    Those are counted where there are rows: a value that does not occur with some of the others has
-    none. A test that ``table`` has no room for is not taken.
+    Degrees of freedom are counted in strata with rows only: a value that does not occur in a
+    stratum adds none. A test for which ``table`` is too small is not taken.
     """
-    block = n_one * n_other
-    too_thin = tests.rows_each * (n_one - 1) * (n_other - 1) * n_strata > tests.n_rows
+    block = n_x * n_y
+    too_thin = tests.rows_each * (n_x - 1) * (n_y - 1) * n_strata > tests.n_rows
     if n_strata == 0 or too_thin or n_strata * block > table.size:
-        return np.nan, UNTAKEN
+        return np.nan, NOT_TAKEN
     table[: n_strata * block] = 0.0
     if n_strata == 1:
-        for row in range(one.size):
-            table[one[row] * n_other + other[row]] += 1.0
+        for row in range(x.size):
+            table[x[row] * n_y + y[row]] += 1.0
     else:
-        for row in range(one.size):
-            table[strata[row] * block + one[row] * n_other + other[row]] += 1.0
-    total = 0.0
+        for row in range(x.size):
+            table[strata[row] * block + x[row] * n_y + y[row]] += 1.0
+    statistic = 0.0
     freedom = 0
-    by_other = np.empty(n_other)
+    y_counts = np.empty(n_y)
     for stratum in range(n_strata):
-        there = 0.0
-        levels = others = 0
-        by_other[:] = 0.0
-        for a in range(n_one):
+        n_stratum = 0.0
+        x_levels = y_levels = 0
+        y_counts[:] = 0.0
+        for a in range(n_x):
             row_sum = 0.0
-            for c in range(n_other):
-                count = table[stratum * block + a * n_other + c]
+            for c in range(n_y):
+                count = table[stratum * block + a * n_y + c]
                 row_sum += count
-                by_other[c] += count
+                y_counts[c] += count
                 if count > 0.0 and not tests.pearson:
-                    total += count * np.log(count)
+                    statistic += count * np.log(count)
             if row_sum > 0.0:
                 if not tests.pearson:
-                    total -= row_sum * np.log(row_sum)
-                levels += 1
-            there += row_sum
-        if there == 0.0:
+                    statistic -= row_sum * np.log(row_sum)
+                x_levels += 1
+            n_stratum += row_sum
+        if n_stratum == 0.0:
             continue
-        for c in range(n_other):
-            if by_other[c] > 0.0:
+        for c in range(n_y):
+            if y_counts[c] > 0.0:
                 if not tests.pearson:
-                    total -= by_other[c] * np.log(by_other[c])
-                others += 1
-        total += (
-            off_expected(table, stratum * block, n_one, by_other)
+                    statistic -= y_counts[c] * np.log(y_counts[c])
+                y_levels += 1
+        statistic += (
+            pearson_statistic(table, stratum * block, n_x, y_counts)
             if tests.pearson
-            else there * np.log(there)
+            else n_stratum * np.log(n_stratum)
         )
-        freedom += (levels - 1) * (others - 1)
+        freedom += (x_levels - 1) * (y_levels - 1)
     if freedom == 0:
         return 0.0, 1
-    return total if tests.pearson else 2.0 * total, freedom
+    return statistic if tests.pearson else 2.0 * statistic, freedom
 
 
 @kernel
-def off_expected(table: F64, start: int, n_one: int, by_other: F64) -> float:
-    """Pearson's sum of (count - expected) ** 2 / expected over the cells of a stratum."""
-    there = by_other.sum()
+def pearson_statistic(table: F64, start: int, n_x: int, y_counts: F64) -> float:
+    """Return Pearson's sum of (count - expected) ** 2 / expected over the cells of a stratum."""
+    n_stratum = y_counts.sum()
     total = 0.0
-    for a in range(n_one):
+    for a in range(n_x):
         row_sum = 0.0
-        for c in range(by_other.size):
-            row_sum += table[start + a * by_other.size + c]
-        for c in range(by_other.size):
-            expected = row_sum * by_other[c] / there
+        for c in range(y_counts.size):
+            row_sum += table[start + a * y_counts.size + c]
+        for c in range(y_counts.size):
+            expected = row_sum * y_counts[c] / n_stratum
             if expected > 0.0:
-                total += (table[start + a * by_other.size + c] - expected) ** 2 / expected
+                total += (table[start + a * y_counts.size + c] - expected) ** 2 / expected
     return total
 
 
 @kernel
 def statistic_given(
-    state: VariableSlots, tests: Tests, one: int, other: int, given: I64, n_given: int
+    state: VariableSlots, tests: Tests, first: int, second: int, given: I64, n_given: int
 ) -> tuple[float, int]:
-    """The statistic of two variables given others."""
-    discrete = state.n_levels[one] > 0 and state.n_levels[other] > 0
+    """Return the statistic of two variables given others, and its degrees of freedom."""
+    discrete = state.n_levels[first] > 0 and state.n_levels[second] > 0
     for g in range(n_given):
         discrete = discrete and state.n_levels[given[g]] > 0
     if discrete:
         n_strata = stratify(state, tests, given, n_given)
-        pair = state.codes[one], state.n_levels[one], state.codes[other], state.n_levels[other]
+        pair = (
+            state.codes[first],
+            state.n_levels[first],
+            state.codes[second],
+            state.n_levels[second],
+        )
         return count_statistic(tests, *pair, tests.strata, n_strata, tests.table)
-    partial = partial_correlation(state, one, other, given, n_given, tests.matrix)
+    partial = partial_correlation(state, first, second, given, n_given, tests.matrix)
     return fisher_statistic(tests, partial, n_given)
 
 
 @kernel
 def is_independent(tests: Tests, value: float, freedom: int) -> bool:
-    """Whether a test finds independence; one that was not taken does not."""
+    """Return True if a test finds independence; False if it was not taken."""
     limit = (
         tests.critical if freedom <= NORMAL else tests.limits[min(freedom, tests.limits.size - 1)]
     )
@@ -220,19 +226,26 @@ def is_independent(tests: Tests, value: float, freedom: int) -> bool:
 
 @kernel
 def association(tests: Tests, value: float, freedom: int) -> float:
-    """How sure a test is of dependence, -ln p; 0 if it finds none or one of the two is determined; NaN if not taken."""
-    if freedom == UNTAKEN:
+    """Return the strength of a dependence, -ln p.
+
+    It is 0 if the test finds independence or one variable is determined, and NaN if the test was
+    not taken.
+    """
+    if freedom == NOT_TAKEN:
         return np.nan
     if freedom == DETERMINED or is_independent(tests, value, freedom):
         return 0.0
     if np.isinf(value):
-        return STRONGEST
+        return MAX_ASSOCIATION
     return -log_tail(value * value, 1) if freedom == NORMAL else -log_tail(value, freedom)
 
 
 @kernel
 def log_tail(value: float, freedom: int) -> float:
-    """ln of the chance that chi squared is larger: of the upper incomplete gamma function, by series or fraction."""
+    """Return ln of the probability that chi squared is larger than a value.
+
+    That is the upper incomplete gamma function, by its series or its continued fraction.
+    """
     a, x = 0.5 * freedom, 0.5 * value
     if x <= 0.0:
         return 0.0
@@ -265,9 +278,11 @@ def log_tail(value: float, freedom: int) -> float:
 
 @kernel
 def next_set(chosen: I64, size: int, n: int) -> int:
-    """Write the next set of ``n`` numbers over the last, which had ``size`` of them; return how many it has.
+    """Write the next set of numbers below ``n`` over the last one; return its size.
 
-    Sets of one size come in lexicographic order, and after the last of them the first of the next
+    Given    size: of the last set.
+
+    Sets of one size come in lexicographic order; after the last of them comes the first of the next
     size.
     """
     i = size - 1

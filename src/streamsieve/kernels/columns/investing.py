@@ -1,6 +1,6 @@
 """Alpha-investing (Zhou, Foster, Stine, Ungar 2006): columns for a linear model.
 
-Each is tested at a level that the ones before it have earned.
+Each column is tested at a level that the columns before it have earned.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ SEEN, KEPT = 0, 1  # entries of ``counts``
 
 
 class InvestingState(NamedTuple):
-    """What the model has of the columns in it."""
+    """The kept columns, as a basis, and the wealth."""
 
     ids: I64 = array("slots", low=0, below=NO_ID)
-    scores: F64 = array("slots")  # -log p when it came in
+    scores: F64 = array("slots")  # -log p when the column was tested
     basis: F64 = array("slots", "rows")  # orthonormal, and orthogonal to the constant
     residual: F64 = array("rows")  # of the target
     wealth: F64 = array(1)  # what is left to spend
@@ -39,21 +39,21 @@ def invest_in_columns(
     ids: I64,
     start: int,
 ) -> int:
-    """Test columns from ``start`` on, one by one; how many were dealt with.
+    """Test columns from ``start`` on, one by one; return the number of columns done.
 
     Problem  the i-th feature, the constant being the first, is tested at alpha_i = wealth / (2 i):
-                 p = exp((sse_new - sse) / (2 sse / n));  if p < alpha_i it is kept and earns ``payout``
-             and alpha_i is spent in any case. sse is that of the least-squares fit with the
+                 p = exp((sse_new - sse) / (2 sse / n));  if p < alpha_i it is kept and earns
+             ``payout``; alpha_i is spent in any case. sse is that of the least-squares fit with the
              constant and the kept features, sse_new with this one more.
     Given    values: as ``centre_columns`` gives them.
     Back     ``state``, changed in place. It stops early when there is no free slot.
 
-    With an orthonormal basis of the kept columns, what is new in a column x needs x'Q and x'r
-    alone: O(non-zeros x kept); only one that is kept costs O(rows x kept).
+    With an orthonormal basis Q of the kept columns, a column x is tested by x'Q and x'r alone, r
+    being the residual: O(non-zeros x kept); only a column that is kept costs O(rows x kept).
     """
     counts, basis, residual = state.counts, state.basis, state.residual
     n_rows = residual.size
-    inside = np.empty(basis.shape[0])  # the column along each vector of the basis
+    projections = np.empty(basis.shape[0])  # of the column on each vector of the basis
     for column in range(start, ids.size):
         if counts[KEPT] == basis.shape[0]:
             return column
@@ -61,7 +61,7 @@ def invest_in_columns(
         alpha = state.wealth[0] / (2.0 * counts[SEEN])
         begin, end = indptr[column], indptr[column + 1]
         total = gain = 0.0
-        inside[:] = 0.0
+        projections[:] = 0.0
         for i in range(begin, end):
             total += values[i]
             gain += values[i] * residual[indices[i]]
@@ -71,17 +71,17 @@ def invest_in_columns(
             spread += (values[i] - mean) ** 2
         for slot in range(counts[KEPT]):
             for i in range(begin, end):
-                inside[slot] += values[i] * basis[slot, indices[i]]
+                projections[slot] += values[i] * basis[slot, indices[i]]
         new = spread
         for slot in range(counts[KEPT]):
-            new -= inside[slot] * inside[slot]
+            new -= projections[slot] * projections[slot]
         sse = state.error[0]
-        better = gain * gain / new if new > CONSTANT * spread else 0.0
-        worth = min(better, sse) / (2.0 * sse / n_rows) if sse > 0.0 else 0.0
-        if np.exp(-worth) < alpha:
+        drop = gain * gain / new if new > CONSTANT * spread else 0.0
+        score = min(drop, sse) / (2.0 * sse / n_rows) if sse > 0.0 else 0.0
+        if np.exp(-score) < alpha:
             add_to_basis(state, indptr, indices, values, column)
             state.ids[counts[KEPT]] = ids[column]
-            state.scores[counts[KEPT]] = worth
+            state.scores[counts[KEPT]] = score
             counts[KEPT] += 1
             state.wealth[0] += payout
         state.wealth[0] -= alpha
@@ -92,16 +92,19 @@ def invest_in_columns(
 def add_to_basis(
     state: InvestingState, indptr: I64, indices: I32, values: F64, column: int
 ) -> None:
-    """Append a column to the basis, made orthogonal twice over, and take its part out of the residual."""
+    """Append a column to the basis, and remove its part from the residual.
+
+    It is made orthogonal twice, against rounding.
+    """
     kept, residual = state.counts[KEPT], state.residual
-    mine = state.basis[kept]
-    mine[:] = 0.0
+    vector = state.basis[kept]
+    vector[:] = 0.0
     for i in range(indptr[column], indptr[column + 1]):
-        mine[indices[i]] = values[i]
+        vector[indices[i]] = values[i]
     for _ in range(2):
-        mine -= mine.mean()
+        vector -= vector.mean()
         for slot in range(kept):
-            mine -= (mine * state.basis[slot]).sum() * state.basis[slot]
-    mine /= np.sqrt((mine * mine).sum())
-    residual -= (mine * residual).sum() * mine
+            vector -= (vector * state.basis[slot]).sum() * state.basis[slot]
+    vector /= np.sqrt((vector * vector).sum())
+    residual -= (vector * residual).sum() * vector
     state.error[0] = (residual * residual).sum()

@@ -1,4 +1,4 @@
-"""OSFS and Fast-OSFS (Wu, Yu, Ding, Wang, Zhu 2013): columns that join and leave as tests of independence say."""
+"""OSFS and Fast-OSFS (Wu, Yu, Ding, Wang, Zhu 2013): columns kept by tests of independence."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from .independence import Tests, count_statistic, is_independent, next_set, stat
 from .slots import move_to_end
 
 KEPT, IRRELEVANT, REDUNDANT, REPLACED = range(4)  # entries of ``counts``
-TARGET = 0  # its slot, and its position in the order
+TARGET = 0  # the slot of the target, and its position in the order
 NO_SLOT = -1
 MAX_CELLS = 1 << 22  # of a table of counts: a test that needs more finds dependence
 
 
 class IndependenceState(NamedTuple):
-    """The target and the kept columns, and how all pairs of them correlate."""
+    """The target and the kept columns, and the correlations of all pairs."""
 
     # the target's slot, those of kept columns in order of arrival, then the free ones
     order: I32 = array("slots", low=0, below="slots", numbered=True)
@@ -30,28 +30,27 @@ class IndependenceState(NamedTuple):
     correlations: F64 = array("slots", "slots")
     # slots x rows, of discrete variables; no rows where all tests are by correlation
     codes: I32 = array("slots", "code_rows", low=0)
-    n_levels: I64 = array(
-        "slots", low=0, below="max_levels"
-    )  # per slot; 0 for a variable that is not discrete
+    # per slot; 0 for a variable that is not discrete
+    n_levels: I64 = array("slots", low=0, below="max_levels")
     counts: I64 = array(4, low=0)  # kept; not relevant, redundant, replaced so far
-    prints: F64 = array(
-        "slots", finite=False
-    )  # what copies have in common; 0 where copies do not matter
+    # fingerprints, equal for copies; 0 where copies do not matter
+    prints: F64 = array("slots", finite=False)
 
 
 class NewColumns(NamedTuple):
-    """Columns of a block, CSC, and how they correlate with the target."""
+    """Columns of a block in CSC form, and their correlations with the target."""
 
     indptr: I64
     indices: I32
     values: F64  # as ``centre_columns`` gives them
-    given: F64  # as they came
+    given: F64  # as they were given
     ids: I64
     codes: I32  # per non-zero, where some columns are discrete
     n_levels: I64  # 0 for a column that is not discrete
     relevance: F64
     norms: F64  # lengths of the centred columns
-    copies: I64  # the kept feature that a column is a copy of, if it was dropped for that; otherwise ``NO_COPY``
+    # for a column dropped as a copy the kept feature that it is equal to; otherwise ``NO_COPY``
+    copies: I64
 
 
 @kernel
@@ -66,34 +65,40 @@ def relate_by_counts(
     stop: int,
     related: Bool,
 ) -> None:
-    """Which discrete columns from ``start`` to ``stop`` are related to the classes; of others ``related`` stays."""
+    """Mark the discrete columns from ``start`` to before ``stop`` that are related to the classes.
+
+    Back     related; entries of columns that are not discrete stay as they are.
+    """
     classes, n_classes = state.codes[TARGET], state.n_levels[TARGET]
-    dense, nobody = np.zeros(tests.n_rows, np.int32), np.empty(0, np.int64)
+    dense, no_strata = np.zeros(tests.n_rows, np.int32), np.empty(0, np.int64)
     table = np.empty(min(most_levels(n_levels, start, stop) * n_classes, MAX_CELLS))
     for column in range(start, stop):
         if n_levels[column] > 0:
             spread_codes(indptr, indices, codes, column, dense)
             value, freedom = count_statistic(
-                tests, dense, n_levels[column], classes, n_classes, nobody, 1, table
+                tests, dense, n_levels[column], classes, n_classes, no_strata, 1, table
             )
             related[column] = not is_independent(tests, value, freedom)
 
 
 @kernel
-def is_separated(state: IndependenceState, tests: Tests, one: int, always: int, most: int) -> bool:
-    """Whether some of the other kept columns, ``most`` at most, make a column independent of the target.
+def is_separated(
+    state: IndependenceState, tests: Tests, slot: int, required: int, max_given: int
+) -> bool:
+    """Return True if some of the other kept columns make a column independent of the target.
 
-    With ``always``, a slot, only sets that it is in are tried.
+    Given    required: a slot that every set to condition on has, or ``NO_SLOT``; max_given: the
+             largest size of such a set.
     """
     pool = state.order[1 : state.counts[KEPT] + 1]
-    pool = pool[(pool != one) & (pool != always)]
-    fixed = 0 if always == NO_SLOT else 1
-    given, chosen = np.full(most, always), np.arange(most + 1)
-    size = 1 - fixed
-    while size <= min(most - fixed, pool.size):
+    pool = pool[(pool != slot) & (pool != required)]
+    n_required = 0 if required == NO_SLOT else 1
+    given, chosen = np.full(max_given, required), np.arange(max_given + 1)
+    size = 1 - n_required
+    while size <= min(max_given - n_required, pool.size):
         for i in range(size):
-            given[fixed + i] = pool[chosen[i]]
-        value, freedom = statistic_given(state, tests, one, TARGET, given, fixed + size)
+            given[n_required + i] = pool[chosen[i]]
+        value, freedom = statistic_given(state, tests, slot, TARGET, given, n_required + size)
         if is_independent(tests, value, freedom):
             return True
         size = next_set(chosen, size, pool.size)
@@ -101,19 +106,21 @@ def is_separated(state: IndependenceState, tests: Tests, one: int, always: int, 
 
 
 @kernel
-def copy_of(state: IndependenceState, free: int, new: NewColumns, column: int, weights: F64) -> int:
-    """The first kept feature that a column is a copy of; ``NO_COPY`` if there is none. A free slot is written to.
+def copy_of(
+    state: IndependenceState, free_slot: int, new: NewColumns, column: int, weights: F64
+) -> int:
+    """Return the first kept feature that a column is a copy of; ``NO_COPY`` if there is none.
 
-    Copies correlate equally with the target to the last bit, so that few columns are looked at any
-    closer.
+    A free slot is written to. Copies have equal correlations with the target, to the last bit, so
+    that few columns are compared in full.
     """
-    mine, is_written = 0.0, False
+    column_print, is_written = 0.0, False
     for at in range(1, state.counts[KEPT] + 1):
         slot = state.order[at]
         if state.correlations[slot, TARGET] != new.relevance[column]:
             continue
         if not is_written:
-            mine = fingerprint(new.indptr, new.indices, new.given, column)
+            column_print = fingerprint(new.indptr, new.indices, new.given, column)
             standardize_column(
                 new.indptr,
                 new.indices,
@@ -121,10 +128,12 @@ def copy_of(state: IndependenceState, free: int, new: NewColumns, column: int, w
                 weights,
                 column,
                 new.norms[column],
-                state.columns[free],
+                state.columns[free_slot],
             )
             is_written = True
-        if state.prints[slot] == mine and are_equal(state.columns[slot], state.columns[free]):
+        if state.prints[slot] == column_print and are_equal(
+            state.columns[slot], state.columns[free_slot]
+        ):
             return int(state.ids[slot])
     return NO_COPY
 
@@ -135,18 +144,21 @@ def update_blanket(
     tests: Tests,
     fast: bool,
     drops_copies: bool,
-    most: int,
+    max_given: int,
     new: NewColumns,
     weights: F64,
     candidates: I64,
     start: int,
 ) -> int:
-    """Compare relevant columns with the kept ones, one by one; how many of ``candidates`` were dealt with.
+    """Compare relevant columns with the kept ones, one by one; return how many are done.
 
-    A newcomer joins, unless it is a copy of a kept column and ``drops_copies``. Then every kept
-    column, in order of arrival and the newcomer last, goes if some of the others make it
-    independent of the target. ``fast`` asks the newcomer first, and drops it at once; the others
-    are then asked with sets alone that the newcomer is in. Stops early when there is no free slot.
+    A new column joins, unless it is a copy of a kept column and ``drops_copies``. Then every kept
+    column, in order of arrival and the new one last, leaves if some of the others make it
+    independent of the target. With ``fast`` the new column is tested first, and dropped at once;
+    the others are then tested given only the sets that include the new column.
+
+    Given    candidates: the relevant columns; max_given: the largest size of a set to condition on.
+    Back     ``state``, changed in place. It stops early when there is no free slot.
     """
     counts, order = state.counts, state.order
     indptr, indices, values, norms = new.indptr, new.indices, new.values, new.norms
@@ -172,7 +184,7 @@ def update_blanket(
             )
             state.correlations[slot, order[at]] = state.correlations[order[at], slot] = correlation
         counts[KEPT] += 1
-        if fast and is_separated(state, tests, slot, NO_SLOT, most):
+        if fast and is_separated(state, tests, slot, NO_SLOT, max_given):
             counts[KEPT] -= 1
             counts[REDUNDANT] += 1
             continue
@@ -182,13 +194,13 @@ def update_blanket(
         at = 1
         while at <= counts[KEPT]:
             other = order[at]
-            newest = other == slot
-            if (not newest or not fast) and is_separated(
-                state, tests, other, slot if fast else NO_SLOT, most
+            is_new = other == slot
+            if (not is_new or not fast) and is_separated(
+                state, tests, other, slot if fast else NO_SLOT, max_given
             ):
                 move_to_end(order, at, counts[KEPT])
                 counts[KEPT] -= 1
-                counts[REDUNDANT if newest else REPLACED] += 1
+                counts[REDUNDANT if is_new else REPLACED] += 1
             else:
                 at += 1
     return int(candidates.size)

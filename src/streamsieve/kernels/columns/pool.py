@@ -1,9 +1,9 @@
-"""A pool of columns for a sparse linear model: which newcomers are worth a fit, and the fit.
+"""A pool of columns for a sparse linear model: which new columns are worth a fit, and the fit.
 
-The columns in the pool are standardised, and all that a fit needs of them is their correlations.
-What each is worth is a posterior by coordinate updates: a weight is 0 or normal, and how likely,
-how large and how noisy is learned on the way (a spike and slab; Carbonetto, Stephens 2012, fit such
-models so). No step length, no penalty to choose.
+The columns in the pool are standardised, so that a fit needs only their correlations. It computes
+posterior weights by coordinate updates: a weight is 0 or normal, and the probability and variance
+of weights and the variance of errors are learned in the same sweeps (a spike and slab; Carbonetto,
+Stephens 2012, fit such models so). There is no step length and no penalty to choose.
 """
 
 from __future__ import annotations
@@ -16,20 +16,17 @@ from ..jit import kernel, summing
 from ..types import F64, I32, I64, unsigned
 from .slots import TOP, USED, Slots, held_length, measure_column, put_column
 
-NOISE, SPREAD, CHANCE = (
-    0,
-    1,
-    2,
-)  # entries of ``prior``: variance of errors and of weights that are not 0; how many are
-MIN_VARIANCE = 1e-10  # of the variances, against that of the target
+# entries of ``prior``: the variance of errors and of weights that are not 0; the fraction of those
+NOISE, SPREAD, PROBABILITY = 0, 1, 2
+MIN_VARIANCE = 1e-10  # of errors and weights, relative to the variance of the target
 MAX_PROBABILITY = 0.9
 
 
 class Looks(NamedTuple):
-    """What columns are like, an entry each."""
+    """Measures of columns, one entry for each."""
 
     means: F64
-    scales: F64  # 0 of one that does not vary
+    scales: F64  # 0 for a constant column
     gains: F64  # |z'residual| / n
     marginals: F64  # |z'target| / n
 
@@ -45,27 +42,29 @@ def look_at_columns(
     stop: int,
     looks: Looks,
 ) -> None:
-    """Measure columns from ``start`` to before ``stop``; ``residual`` and ``target`` are of mean 0."""
+    """Measure the columns from ``start`` to before ``stop``.
+
+    Given    residual, target: of mean 0.
+    Back     looks: the measures, changed in place.
+    """
     n_rows = residual.size
     for column in range(start, stop):
         begin, end = indptr[column], indptr[column + 1]
         mean, scale = measure_column(n_rows, values, begin, end)
-        now = alone = 0.0
+        with_residual = with_target = 0.0
         if end - begin == n_rows:
             for row in range(n_rows):
                 value = values[unsigned(begin + row)] - mean
-                now += value * residual[unsigned(row)]
-                alone += value * target[unsigned(row)]
+                with_residual += value * residual[unsigned(row)]
+                with_target += value * target[unsigned(row)]
         else:
-            for i in range(
-                begin, end
-            ):  # all entries of a vector add up to 0, so the mean counts nothing
-                now += values[i] * residual[unsigned(indices[i])]
-                alone += values[i] * target[unsigned(indices[i])]
+            for i in range(begin, end):  # both vectors add up to 0, so the mean has no effect
+                with_residual += values[i] * residual[unsigned(indices[i])]
+                with_target += values[i] * target[unsigned(indices[i])]
         looks.means[column], looks.scales[column] = mean, scale
         if scale > 0.0:
-            looks.gains[column] = abs(now) / (scale * n_rows)
-            looks.marginals[column] = abs(alone) / (scale * n_rows)
+            looks.gains[column] = abs(with_residual) / (scale * n_rows)
+            looks.marginals[column] = abs(with_target) / (scale * n_rows)
 
 
 @kernel
@@ -81,16 +80,17 @@ def admit_columns(
     ids: I64,
     start: int,
 ) -> int:
-    """Take columns into free slots, from ``start`` on, whose gain or marginal is above its bar; how many are done.
+    """Take columns into free slots, from ``start`` on, whose gain or marginal is above its bar.
 
-    It stops early at a column for which there is no free slot, or no room for its values.
+    Back     the number of columns done. It stops early at a column for which there is no free slot,
+             or no room for its values.
     """
     for column in range(start, ids.size):
-        scale, alone = looks.scales[column], looks.marginals[column]
-        if scale == 0.0 or (looks.gains[column] <= bars[0] and alone <= bars[1]):
+        scale, marginal = looks.scales[column], looks.marginals[column]
+        if scale == 0.0 or (looks.gains[column] <= bars[0] and marginal <= bars[1]):
             continue
         begin, end, used = indptr[column], indptr[column + 1], slots.ends[USED]
-        if holds(slots.ids, used, ids[column]):
+        if contains(slots.ids, used, ids[column]):
             continue
         if (
             used == slots.ids.size
@@ -109,29 +109,29 @@ def admit_columns(
             begin,
             end,
         )
-        marginals[used] = alone
+        marginals[used] = marginal
         slots.ends[USED] += 1
     return int(ids.size)
 
 
 @kernel
-def holds(ids: I64, used: int, feature: int) -> bool:
-    """Whether a feature is among the first ones."""
-    found = False
+def contains(ids: I64, used: int, feature: int) -> bool:
+    """Return True if a feature is among the first ``used`` ids."""
+    is_used = False
     for slot in range(used):
-        found |= ids[slot] == feature
-    return found
+        is_used |= ids[slot] == feature
+    return is_used
 
 
 @kernel
-def unexplained(gram: F64, responses: F64, weights: F64) -> F64:
-    """Return what weights leave of responses: less those of the columns that have some, one after the other."""
-    left = responses.copy()
+def residual_products(gram: F64, responses: F64, weights: F64) -> F64:
+    """Return the responses minus gram @ weights, column after column, weights of 0 omitted."""
+    residuals = responses.copy()
     for j in range(weights.size):
         if weights[j] != 0.0:
             for i in range(weights.size):
-                left[i] -= weights[j] * gram[j, i]
-    return left
+                residuals[i] -= weights[j] * gram[j, i]
+    return residuals
 
 
 @kernel
@@ -140,46 +140,53 @@ def fit_pool(
     responses: F64,
     square: float,
     n_rows: int,
-    most: int,
+    max_expected: int,
     sweeps: int,
     prior: F64,
     weights: F64,
     gains: F64,
 ) -> None:
-    """Weigh the columns of a pool by their correlations.
+    """Compute the weights of the columns of a pool from their correlations.
 
-    Problem  z = Zw + error, error ~ N(0, noise), w_j ~ chance N(0, spread) + (1 - chance) {0}: the posterior means w,
-             taken to be independent of one another; then noise, spread and chance that fit them.
-    Given    gram = Z'Z / n; responses = Z'z / n; square = mean of z^2; most: columns that are expected to matter.
-    Back     prior, weights, changed in place; gains: what each column would explain if all others stayed as they are.
+    Problem  z = Zw + error, error ~ N(0, noise), w_j ~ p N(0, spread) + (1 - p) {0}: the posterior
+             means w, taken to be independent of one another; then the noise, spread and probability
+             p that fit them.
+    Given    gram = Z'Z / n; responses = Z'z / n; square = mean of z^2; max_expected: the largest
+             expected number of weights that are not 0.
+    Back     prior, weights, changed in place; gains: what each column would explain if all others
+             stayed as they are.
     """
     k = weights.size
-    left = unexplained(gram, responses, weights)
+    residuals = residual_products(gram, responses, weights)
     floor = MIN_VARIANCE * square
     for _ in range(sweeps):
         noise, spread = prior[NOISE], prior[SPREAD]
         ridge = 1.0 + noise / (n_rows * spread)
         variance = noise / (n_rows * ridge)
-        prior_odds = np.log(prior[CHANCE] / (1.0 - prior[CHANCE])) + 0.5 * np.log(variance / spread)
-        likely = squares = excess = 0.0
+        prior_odds = np.log(prior[PROBABILITY] / (1.0 - prior[PROBABILITY])) + 0.5 * np.log(
+            variance / spread
+        )
+        n_expected = squares = uncertain = 0.0
         for j in range(k):
-            gains[j] = left[j] + weights[j]
+            gains[j] = residuals[j] + weights[j]
             mean = gains[j] / ridge
             log_odds = prior_odds + mean * mean / (2.0 * variance)
-            inside = 1.0 / (1.0 + np.exp(-log_odds))
-            weight = inside * mean
+            probability = 1.0 / (1.0 + np.exp(-log_odds))
+            weight = probability * mean
             change = weight - weights[j]
             weights[j] = weight
             if change != 0.0:
                 for i in range(k):
-                    left[i] -= change * gram[j, i]
-            second = inside * (mean * mean + variance)
-            likely += inside
-            squares += second
-            excess += second - weight * weight
+                    residuals[i] -= change * gram[j, i]
+            second_moment = probability * (mean * mean + variance)
+            n_expected += probability
+            squares += second_moment
+            uncertain += second_moment - weight * weight
         error = square
         for j in range(k):
-            error -= weights[j] * (responses[j] + left[j])
-        prior[NOISE] = max(error, 0.0) + excess + floor
-        prior[SPREAD] = squares / max(likely, 1e-300) + floor
-        prior[CHANCE] = min(MAX_PROBABILITY, max(1.0, min(float(most), likely)) / k)
+            error -= weights[j] * (responses[j] + residuals[j])
+        prior[NOISE] = max(error, 0.0) + uncertain + floor
+        prior[SPREAD] = squares / max(n_expected, 1e-300) + floor
+        prior[PROBABILITY] = min(
+            MAX_PROBABILITY, max(1.0, min(float(max_expected), n_expected)) / k
+        )

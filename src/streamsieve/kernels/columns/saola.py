@@ -1,4 +1,4 @@
-"""SAOLA and group-SAOLA (Yu, Wu, Ding, Pei 2016, algorithms 1 and 2): columns against kept ones, pair by pair."""
+"""SAOLA and group-SAOLA (Yu, Wu, Ding, Pei 2016, algorithms 1 and 2): pairwise comparisons."""
 
 from __future__ import annotations
 
@@ -31,14 +31,13 @@ KEPT, IRRELEVANT, REDUNDANT, REPLACED, CLOSED = range(5)  # entries of ``counts`
 
 
 class SaolaState(NamedTuple):
-    """The kept columns, a slot each. What a measure does not need has no columns."""
+    """The kept columns, a slot each. Arrays that a measure does not need have no columns."""
 
-    order: I32 = array(
-        "slots", low=0, below="slots", numbered=True
-    )  # slots in order of arrival, then the free ones
+    # slots in order of arrival, then the free ones
+    order: I32 = array("slots", low=0, below="slots", numbered=True)
     ids: I64 = array("slots", low=0, below=NO_ID)
     group: I64 = array("slots", low=NO_GROUP)
-    measure: I8 = array("slots", low=0, below=2)  # what its relevance is measured by
+    measure: I8 = array("slots", low=0, below=2)  # of the relevance of the column
     relevance: F64 = array("slots", 2)  # by both measures, where they were taken
     has_missing: Bool = array("slots")  # whether values are missing
     # times the weights of rows; centred, of length 1 where nothing is missing
@@ -48,22 +47,20 @@ class SaolaState(NamedTuple):
     level_counts: F64 = array("slots", "levels", low=0)  # the weight of rows with each code
     # kept; not relevant, dropped on arrival, dropped later; kept of groups that are closed
     counts: I64 = array(5, low=0)
-    current: I64 = array(
-        1, low=NO_GROUP, start=NO_GROUP
-    )  # the group that is open, if there are groups
+    # the group that is open, if there are groups
+    current: I64 = array(1, low=NO_GROUP, start=NO_GROUP)
     measured: I64 = array(2, low=0)  # relevant features so far, by measure
-    prints: F64 = array(
-        "slots", finite=False
-    )  # what copies have in common; 0 where copies do not matter
+    # fingerprints, equal for copies; 0 where copies do not matter
+    prints: F64 = array("slots", finite=False)
 
 
 class NewColumns(NamedTuple):
-    """Columns of a block, CSC, and how relevant they are."""
+    """Columns of a block in CSC form, and their relevance."""
 
     indptr: I64
     indices: I32
     values: F64  # as ``centre_columns`` gives them
-    given: F64  # as they came
+    given: F64  # as they were given
     ids: I64
     codes: I32  # per non-zero; none where nothing is measured by uncertainty
     n_levels: I64
@@ -71,21 +68,18 @@ class NewColumns(NamedTuple):
     relevance: F64  # columns x 2: by both measures, where they were taken
     norms: F64  # lengths of the centred columns
     has_missing: Bool
-    copies: I64  # the kept feature that a column is a copy of, if it was dropped for that; otherwise ``NO_COPY``
+    # for a column dropped as a copy the kept feature that it is equal to; otherwise ``NO_COPY``
+    copies: I64
 
 
 class Rule(NamedTuple):
-    """In which way the paper and the reference library differ, and whether copies are dropped."""
+    """The differences between the paper and the reference library, and what is done with copies."""
 
-    ties_lose: bool  # whether a newcomer no more relevant than a kept one can be redundant
-    strict: bool  # whether a pair must depend more than the bound, not just as much
-    larger_bound: (
-        bool  # whether the bound is the larger relevance of the two (SAOLA-max), not the loser's
-    )
-    least: tuple[float, float]  # pairs that depend less, by each measure, say nothing
-    drops_copies: (
-        bool  # whether a newcomer that is equal to a kept one is dropped before anything else
-    )
+    ties_lose: bool  # True if a new column as relevant as a kept one can be redundant
+    strict: bool  # True if a pair must depend more than the bound, not just as much
+    larger_bound: bool  # True for the larger relevance of the two (SAOLA-max), not the smaller
+    least: tuple[float, float]  # by measure: dependences below it are ignored
+    drops_copies: bool  # True if a new column equal to a kept one is dropped at once
 
 
 @kernel
@@ -98,21 +92,21 @@ def compare_with_kept(
     candidates: I64,
     start: int,
 ) -> int:
-    """Compare relevant columns with the kept ones, one by one; how many of ``candidates`` were dealt with.
+    """Compare relevant columns with the kept ones, one by one; return how many are done.
 
-    Problem  newcomer F, kept Y in order of arrival, dep(.) the relevance for the target:
-                 if dep(Y) > dep(F) and dep(F, Y) >= dep(F):       F is redundant, and compared no further
-                 else if dep(F) > dep(Y) and dep(F, Y) >= dep(Y):  Y goes
-             What is left of F is kept; beyond ``budget`` the least relevant goes, of equals the
-             last to arrive. A member of a group is compared with the kept ones of its own group
-             alone.
-    Given    new: with a measure for each column; a pair is measured by uncertainty if both columns are, otherwise by
-             correlation, and where values are missing over the rows that have both.
-    Back     ``state``, changed in place. It stops early when there is no free slot for the next one.
+    Problem  new column F, kept Y in order of arrival, dep(.) the relevance for the target:
+                 if dep(Y) > dep(F) and dep(F, Y) >= dep(F):       F is redundant and dropped
+                 else if dep(F) > dep(Y) and dep(F, Y) >= dep(Y):  Y is removed
+             An F that is not redundant is kept; beyond ``budget`` the least relevant column is
+             removed, of equal ones the last to arrive. A member of a group is compared with
+             the kept ones of its group only.
+    Given    new: with a measure for each column. A pair is measured by uncertainty if both columns
+             are, otherwise by correlation; where values are missing, over the rows that have both.
+    Back     ``state``, changed in place. It stops early when there is no free slot.
 
-    A newcomer no more relevant than the last of a full selection is cut whatever it depends on,
-    unless it removes a kept one: it is compared only with those that it could remove, if any, and
-    with all if it does.
+    A new column no more relevant than the last of a full selection is dropped whatever it depends
+    on, unless it removes a kept one: it is compared only with those that it could remove, if any,
+    and with all if it does.
     """
     counts, order = state.counts, state.order
     indptr, indices, values, codes, n_levels = (
@@ -123,7 +117,7 @@ def compare_with_kept(
         new.n_levels,
     )
     measure, relevance, norms, has_missing = new.measure, new.relevance, new.norms, new.has_missing
-    joint, margin = scratch(state, n_levels, candidates, weights.size)
+    joint, margin = pair_scratch(state, n_levels, candidates, weights.size)
     entry = entry_relevance(state, budget)
     for number in range(start, candidates.size):
         if counts[KEPT] == order.size:
@@ -135,9 +129,9 @@ def compare_with_kept(
                 counts[REDUNDANT] += 1
                 continue
         free = order[counts[KEPT]]
-        copied = False  # whether this column is in the free slot already
-        doomed = relevance[column, measure[column]] <= entry
-        redundant = False
+        copied = False  # True once this column is in the free slot
+        is_cut = relevance[column, measure[column]] <= entry
+        dropped = False
         at = counts[CLOSED]
         while at < counts[KEPT]:
             slot = order[at]
@@ -146,14 +140,14 @@ def compare_with_kept(
                 if measure[column] == UNCERTAINTY == state.measure[slot]
                 else CORRELATION
             )
-            mine, its = relevance[column, pair], state.relevance[slot, pair]
-            loses, wins = who_may_go(rule, mine, its)
+            new_relevance, kept_relevance = relevance[column, pair], state.relevance[slot, pair]
+            can_lose, can_win = who_may_go(rule, new_relevance, kept_relevance)
             at += 1
-            if not wins and (doomed or not loses):
+            if not can_win and (is_cut or not can_lose):
                 continue
             if has_missing[column] or state.has_missing[slot]:
                 if not copied:
-                    keep_as_it_is(state, free, new, column, weights)
+                    write_raw_column(state, free, new, column, weights)
                     copied = True
                 depends = dependence_of_kept(state, free, slot, pair, weights, joint, margin)
             elif pair == UNCERTAINTY:
@@ -176,36 +170,35 @@ def compare_with_kept(
                         indptr, indices, values, column, norms[column], state.columns[slot]
                     )
                 )
-            if not is_redundant(rule, mine, its, depends, pair):
+            if not is_redundant(rule, new_relevance, kept_relevance, depends, pair):
                 continue
-            if doomed:  # it would make room for itself, if no earlier one makes it redundant: from the start
-                doomed = False
+            if is_cut:  # it makes room for itself, unless it is redundant: from the start
+                is_cut = False
                 at = counts[CLOSED]
-            elif loses:
-                redundant = True
+            elif can_lose:
+                dropped = True
                 break
             else:
                 at -= 1
-                remove(state, at)
+                remove_column(state, at)
                 counts[REPLACED] += 1
                 entry = -np.inf
-        if redundant or doomed:
+        if dropped or is_cut:
             counts[REDUNDANT] += 1
             continue
-        slot = keep(state, new, column, weights)
-        if (
-            counts[KEPT] > budget
-        ):  # a group is cut when it closes: then the budget here is out of reach
-            worst = least_relevant(state)
+        slot = keep_column(state, new, column, weights)
+        # of an open group the budget here is out of reach: it is cut when it closes
+        if counts[KEPT] > budget:
+            worst = find_least_relevant(state)
             counts[REDUNDANT if order[worst] == slot else REPLACED] += 1
-            remove(state, worst)
+            remove_column(state, worst)
         entry = entry_relevance(state, budget)
     return int(candidates.size)
 
 
 @kernel
-def scratch(state: SaolaState, n_levels: I64, candidates: I64, n_rows: int) -> tuple[F64, F64]:
-    """For the counts of any pair of a candidate and a kept column, and for those of one of them."""
+def pair_scratch(state: SaolaState, n_levels: I64, candidates: I64, n_rows: int) -> tuple[F64, F64]:
+    """Return scratch for the joint counts of any candidate and kept column, and for a margin."""
     levels = state.level_counts.shape[1]
     largest = levels
     for column in candidates:
@@ -214,26 +207,26 @@ def scratch(state: SaolaState, n_levels: I64, candidates: I64, n_rows: int) -> t
 
 
 @kernel
-def keep(state: SaolaState, new: NewColumns, column: int, weights: F64) -> int:
-    """Write a column to the next free slot, which counts from now on; which it is."""
+def keep_column(state: SaolaState, new: NewColumns, column: int, weights: F64) -> int:
+    """Write a column to the next free slot, which is then in use; return the slot."""
     slot = int(state.order[state.counts[KEPT]])
     state.counts[KEPT] += 1
     state.ids[slot] = new.ids[column]
     state.group[slot] = state.current[0]
     state.prints[slot] = fingerprint(new.indptr, new.indices, new.given, column)
-    write(state, slot, new, column, weights)
+    write_column(state, slot, new, column, weights)
     return slot
 
 
 @kernel
-def write(state: SaolaState, slot: int, new: NewColumns, column: int, weights: F64) -> None:
+def write_column(state: SaolaState, slot: int, new: NewColumns, column: int, weights: F64) -> None:
     """Write a column and its relevance to a slot."""
     state.measure[slot] = new.measure[column]
     state.relevance[slot, CORRELATION] = new.relevance[column, CORRELATION]
     state.relevance[slot, UNCERTAINTY] = new.relevance[column, UNCERTAINTY]
     state.has_missing[slot] = new.has_missing[column]
     if new.has_missing[column]:
-        keep_as_it_is(state, slot, new, column, weights)
+        write_raw_column(state, slot, new, column, weights)
         return
     if state.columns.shape[1]:
         standardize_column(
@@ -260,11 +253,12 @@ def write(state: SaolaState, slot: int, new: NewColumns, column: int, weights: F
 
 @kernel
 def copy_of(state: SaolaState, new: NewColumns, column: int, weights: F64) -> int:
-    """The first kept feature, of any group, that a column is a copy of; ``NO_COPY`` if there is none.
+    """Return the first kept feature, of any group, that a column is a copy of, or ``NO_COPY``.
 
-    Copies are equally relevant to the last bit, so that few columns are looked at any closer.
+    A free slot is written to. Copies have equal relevance, to the last bit, so that few columns are
+    compared in full.
     """
-    free, mine, is_written = state.order[state.counts[KEPT]], 0.0, False
+    free_slot, column_print, is_written = state.order[state.counts[KEPT]], 0.0, False
     for at in range(state.counts[KEPT]):
         slot = state.order[at]
         if (
@@ -275,13 +269,13 @@ def copy_of(state: SaolaState, new: NewColumns, column: int, weights: F64) -> in
         ):
             continue
         if not is_written:
-            mine = fingerprint(new.indptr, new.indices, new.given, column)
-            write(state, free, new, column, weights)
+            column_print = fingerprint(new.indptr, new.indices, new.given, column)
+            write_column(state, free_slot, new, column, weights)
             is_written = True
-        if state.prints[slot] == mine and (
-            are_equal(state.columns[slot], state.columns[free])
+        if state.prints[slot] == column_print and (
+            are_equal(state.columns[slot], state.columns[free_slot])
             if state.columns.shape[1]
-            else are_equal(state.codes[slot], state.codes[free])
+            else are_equal(state.codes[slot], state.codes[free_slot])
         ):
             return int(state.ids[slot])
     return NO_COPY
@@ -289,92 +283,103 @@ def copy_of(state: SaolaState, new: NewColumns, column: int, weights: F64) -> in
 
 @kernel
 def entry_relevance(state: SaolaState, budget: int) -> float:
-    """The relevance that a newcomer must exceed, or it is cut at once unless it removes a kept feature."""
+    """Return the relevance that a new column must exceed.
+
+    Otherwise it is dropped at once, unless it removes a kept feature.
+    """
     if state.counts[KEPT] < budget:
         return -np.inf
-    slot = state.order[least_relevant(state)]
+    slot = state.order[find_least_relevant(state)]
     return float(state.relevance[slot, state.measure[slot]] + EQUAL)
 
 
 @kernel
-def who_may_go(rule: Rule, mine: float, its: float) -> tuple[bool, bool]:
-    """Whether a newcomer can be redundant for a kept feature of such relevance, and whether it can remove it."""
-    return bool(its > mine + EQUAL or (rule.ties_lose and its >= mine - EQUAL)), bool(
-        mine > its + EQUAL
+def who_may_go(rule: Rule, new: float, kept: float) -> tuple[bool, bool]:
+    """Return whether a new column can be redundant for a kept one, and whether it can remove it.
+
+    Given    new, kept: the relevance of the two columns.
+    """
+    return bool(kept > new + EQUAL or (rule.ties_lose and kept >= new - EQUAL)), bool(
+        new > kept + EQUAL
     )
 
 
 @kernel
-def is_redundant(rule: Rule, mine: float, its: float, depends: float, pair: int) -> bool:
-    """Whether two features of these relevances depend on each other so much that the less relevant one goes."""
-    bound = max(mine, its) if rule.larger_bound else min(mine, its)
-    enough = depends > bound + EQUAL if rule.strict else depends >= bound - EQUAL
-    return bool(enough and depends >= rule.least[pair] - EQUAL)
+def is_redundant(rule: Rule, first: float, second: float, depends: float, pair: int) -> bool:
+    """Return True if two columns depend so much that the less relevant of them is redundant."""
+    bound = max(first, second) if rule.larger_bound else min(first, second)
+    is_above = depends > bound + EQUAL if rule.strict else depends >= bound - EQUAL
+    return bool(is_above and depends >= rule.least[pair] - EQUAL)
 
 
 @kernel
 def close_group(state: SaolaState, rule: Rule, budget: int, weights: F64) -> None:
-    """Prune between the open group and all closed ones, in both directions, and close it (algorithm 2, step 20 on).
+    """Close the open group: prune between it and all closed groups (algorithm 2, from step 20 on).
 
-    What has been removed removes nothing any more.
+    Columns are compared in both directions; a column that was removed removes no others.
     """
     counts, order = state.counts, state.order
     levels = state.level_counts.shape[1]
     joint, margin = scratch_for(levels, levels, weights.size)
-    old = 0
-    while old < counts[CLOSED] < counts[KEPT]:
-        new = counts[CLOSED]
-        while new < counts[KEPT]:
-            one, other = order[new], order[old]
+    closed_at = 0
+    while closed_at < counts[CLOSED] < counts[KEPT]:
+        new_at = counts[CLOSED]
+        while new_at < counts[KEPT]:
+            slot, closed_slot = order[new_at], order[closed_at]
             pair = (
                 UNCERTAINTY
-                if state.measure[one] == UNCERTAINTY == state.measure[other]
+                if state.measure[slot] == UNCERTAINTY == state.measure[closed_slot]
                 else CORRELATION
             )
-            mine, its = state.relevance[one, pair], state.relevance[other, pair]
-            loses, wins = who_may_go(rule, mine, its)
-            if loses or wins:
-                depends = dependence_of_kept(state, one, other, pair, weights, joint, margin)
-                if is_redundant(rule, mine, its, depends, pair):
+            new_relevance, kept_relevance = (
+                state.relevance[slot, pair],
+                state.relevance[closed_slot, pair],
+            )
+            can_lose, can_win = who_may_go(rule, new_relevance, kept_relevance)
+            if can_lose or can_win:
+                depends = dependence_of_kept(state, slot, closed_slot, pair, weights, joint, margin)
+                if is_redundant(rule, new_relevance, kept_relevance, depends, pair):
                     counts[REPLACED] += 1
-                    if wins:
-                        remove(state, old)
+                    if can_win:
+                        remove_column(state, closed_at)
                         counts[CLOSED] -= 1
                         break
-                    remove(state, new)
+                    remove_column(state, new_at)
                     continue
-            new += 1
-        else:  # the closed one stays
-            old += 1
+            new_at += 1
+        else:  # the column of the closed group stays
+            closed_at += 1
     while counts[KEPT] > budget:
-        remove(state, least_relevant(state))
+        remove_column(state, find_least_relevant(state))
         counts[REPLACED] += 1
     counts[CLOSED] = counts[KEPT]
 
 
 @kernel
 def dependence_of_kept(
-    state: SaolaState, one: int, other: int, pair: int, weights: F64, joint: F64, margin: F64
+    state: SaolaState, first: int, second: int, pair: int, weights: F64, joint: F64, margin: F64
 ) -> float:
-    """The dependence of the columns in two slots, over the rows that have both values."""
+    """Return the dependence of the columns in two slots, over the rows that have both values."""
     if pair == CORRELATION:
-        if state.has_missing[one] or state.has_missing[other]:
-            return abs(correlate_present(state.columns[one], state.columns[other], weights))
+        if state.has_missing[first] or state.has_missing[second]:
+            return abs(correlate_present(state.columns[first], state.columns[second], weights))
         product = 0.0
         for row in range(weights.size):
-            product += state.columns[one, row] * state.columns[other, row] / weights[row]
+            product += state.columns[first, row] * state.columns[second, row] / weights[row]
         return abs(product)
-    n_one, n_other = state.n_levels[one], state.n_levels[other]
+    n_first, n_second = state.n_levels[first], state.n_levels[second]
     return uncertainty_of(
         *entropies_present(
-            state.codes[one], n_one, state.codes[other], n_other, weights, joint, margin
+            state.codes[first], n_first, state.codes[second], n_second, weights, joint, margin
         )
     )
 
 
 @kernel
-def keep_as_it_is(state: SaolaState, slot: int, new: NewColumns, column: int, weights: F64) -> None:
-    """Write a column to a slot as it is, missing values and all."""
+def write_raw_column(
+    state: SaolaState, slot: int, new: NewColumns, column: int, weights: F64
+) -> None:
+    """Write a column to a slot as it is, with its missing values."""
     state.has_missing[slot] = True
     state.n_levels[slot] = new.n_levels[column]
     if state.columns.shape[1]:
@@ -384,15 +389,18 @@ def keep_as_it_is(state: SaolaState, slot: int, new: NewColumns, column: int, we
 
 
 @kernel
-def remove(state: SaolaState, at: int) -> None:
+def remove_column(state: SaolaState, at: int) -> None:
     """Free the slot at a position in the order of arrival."""
     state.counts[KEPT] -= 1
     move_to_end(state.order, at, state.counts[KEPT])
 
 
 @kernel
-def least_relevant(state: SaolaState) -> int:
-    """Where in the order the least relevant column is, each by its own measure; of equals the last to arrive."""
+def find_least_relevant(state: SaolaState) -> int:
+    """Return where in the order the least relevant column is, of equal ones the last to arrive.
+
+    The relevance of each is by its own measure.
+    """
     worst = 0
     for at in range(1, state.counts[KEPT]):
         slot, other = state.order[at], state.order[worst]
@@ -415,10 +423,11 @@ def measure_present(
     stop: int,
     present: F64,
 ) -> None:
-    """The relevance of columns with missing values, from ``start`` to ``stop``, by both measures.
+    """Measure the relevance of columns with missing values, from ``start`` to before ``stop``.
 
-    Back     ``new.relevance``; ``new.norms``, 1 where a column varies and 0 where it does not; ``present``, how many
-             rows of equal weight say as much as those that have a value.
+    Back     ``new.relevance``, by both measures; ``new.norms``: 1 for a column that varies, else
+             0; ``present``: the number of rows of equal weight that are as informative as the rows
+             with a value.
     """
     dense, coded = np.empty(weights.size), np.empty(weights.size, np.int32)
     joint, margin = scratch_for(most_levels(new.n_levels, start, stop), n_classes, weights.size)

@@ -1,8 +1,8 @@
-"""A limited number of columns, held standardised: their products with vectors and with one another.
+"""A limited number of standardised columns: their products with vectors and with one another.
 
-A column of mean 0 and variance 1 is z = values - shift. One with a value in most rows is held in
-full, a value for each row, and its shift is 0; of any other only the non-zeros are held, and its
-mean, which is then at most its standard deviation, is the shift. So nothing cancels, however far
+A column of mean 0 and variance 1 is z = values - shift. A column with a value in most rows is held
+in full, a value for each row, and its shift is 0; of any other only the non-zeros are held, and its
+mean, which is then at most its standard deviation, is the shift. So no digits cancel, however far
 the mean of a column is from 0.
 """
 
@@ -18,27 +18,25 @@ from ..types import F64, I32, I64, unsigned
 
 USED, TOP = 0, 1  # entries of ``ends``: slots in use, and the end of their values
 CHUNK = 512  # rows whose values stay in the cache
-TOGETHER = 4  # columns that are multiplied at once
+COLUMNS_AT_ONCE = 4  # that are multiplied together
 DENSE = 0.5  # of the rows: from this fraction on a column is held in full
-FLAT = 1e-290  # a standard deviation whose inverse is hardly a number any more: what varies less does not vary
+FLAT = 1e-290  # the least standard deviation: of a smaller one the inverse may overflow
 MIN_VARIANCE, MAX_VARIANCE = 1e-200, 1e200  # variances between which squares are exact enough
-MAX_SHIFT = 1e20  # standard deviations from 0 that the mean of a column may be: float64 holds 1e16
+MAX_SHIFT = 1e20  # of the mean of a column, in standard deviations: float64 holds 1e16
 ALIKE = 1.0 - 1e-6  # the correlation from which on two columns are the same
 
 
 class Slots(NamedTuple):
-    """Columns, the first ``ends[USED]`` slots; their values lie in one array, in any order."""
+    """Columns in the first ``ends[USED]`` slots; their values lie in one array, in any order."""
 
     ids: I64 = array("slots", low=0, below=NO_ID)
     starts: I64 = array("slots", low=0)  # where its values begin
-    lengths: I64 = array(
-        "slots", low=0
-    )  # how many; as many as rows: all of them, and row numbers are not looked at
+    # number of values; if there is one for every row, row numbers are not read
+    lengths: I64 = array("slots", low=0)
     shifts: F64 = array("slots", low=-MAX_SHIFT, below=MAX_SHIFT)
-    centres: F64 = array(
-        "slots", low=-MAX_VALUE, below=np.inf, finite=False
-    )  # the mean of the column as it came
-    scales: F64 = array("slots", low=0, below=np.inf, finite=False)  # its standard deviation
+    # the mean and the standard deviation of the column as it was given
+    centres: F64 = array("slots", low=-MAX_VALUE, below=np.inf, finite=False)
+    scales: F64 = array("slots", low=0, below=np.inf, finite=False)
     rows: I32 = array("room", low=0)
     values: F64 = array("room", low=-MAX_SHIFT, below=MAX_SHIFT)
     ends: I64 = array(2, low=0)
@@ -46,14 +44,12 @@ class Slots(NamedTuple):
 
 @summing
 def measure_column(n_rows: int, values: F64, begin: int, end: int) -> tuple[float, float]:
-    """The mean and the standard deviation of a column; 0 for the second where it does not vary."""
-    first = (
-        values[begin] if end - begin == n_rows else 0.0
-    )  # so that only equal values are constant
+    """Return the mean and the standard deviation of a column; the latter is 0 if it is constant."""
+    # relative to the first value, so that only equal values are constant
+    first = values[begin] if end - begin == n_rows else 0.0
     mean, spread = moments(n_rows, values, begin, end, first, 1.0)
-    if (
-        spread < MIN_VARIANCE or not spread < MAX_VARIANCE
-    ):  # squares may have lost digits: once more in another unit
+    # squares may have lost digits: once more in another unit
+    if spread < MIN_VARIANCE or not spread < MAX_VARIANCE:
         unit = 0.0
         for i in range(begin, end):
             unit = max(unit, abs(values[i] - first))
@@ -68,7 +64,7 @@ def measure_column(n_rows: int, values: F64, begin: int, end: int) -> tuple[floa
 def moments(
     n_rows: int, values: F64, begin: int, end: int, first: float, unit: float
 ) -> tuple[float, float]:
-    """The mean and the variance of a column less its first value, measured in some unit."""
+    """Return the mean and the variance of a column minus its first value, in some unit."""
     total = 0.0
     for i in range(begin, end):
         total += (values[i] - first) / unit
@@ -81,7 +77,7 @@ def moments(
 
 @kernel
 def held_length(n_rows: int, length: int) -> int:
-    """How many values of a column with so many non-zeros are held."""
+    """Return how many values are held of a column with ``length`` non-zeros."""
     return n_rows if length > DENSE * n_rows else length
 
 
@@ -98,7 +94,7 @@ def put_column(
     begin: int,
     end: int,
 ) -> None:
-    """Hold a column in a slot, its values after all others, where there must be room."""
+    """Hold a column in a slot, its values after all others; there must be room for them."""
     start, length = slots.ends[TOP], held_length(n_rows, end - begin)
     if length == n_rows:
         for row in range(n_rows):
@@ -117,7 +113,7 @@ def put_column(
 
 @inlined_summing
 def product(rows: I32, values: F64, start: int, length: int, vector: F64) -> float:
-    """The sum of a column's held values, each times the entry of a vector for its row."""
+    """Return the sum of a column's held values, each times the entry of its row in a vector."""
     total = 0.0
     if length == vector.size:
         for i in range(length):
@@ -129,19 +125,19 @@ def product(rows: I32, values: F64, start: int, length: int, vector: F64) -> flo
 
 
 @summing
-def products(slots: Slots, vector: F64, start: int, stop: int, found: F64) -> None:
-    """``found`` = z'vector / n of the slots from ``start`` to before ``stop``."""
+def products(slots: Slots, vector: F64, start: int, stop: int, out: F64) -> None:
+    """Write z'vector / n of the slots from ``start`` to before ``stop``."""
     total = 0.0
     for row in range(vector.size):
         total += vector[row]
     for slot in range(start, stop):
         held = product(slots.rows, slots.values, slots.starts[slot], slots.lengths[slot], vector)
-        found[slot] = (held - slots.shifts[slot] * total) / vector.size
+        out[slot] = (held - slots.shifts[slot] * total) / vector.size
 
 
 @kernel
 def combine(slots: Slots, weights: F64, intercept: float, scores: F64) -> None:
-    """``scores`` = intercept + the columns in use, each times its weight."""
+    """Write the scores: intercept + the columns in use, each times its weight."""
     constant = intercept
     for slot in range(slots.ends[USED]):
         constant -= weights[slot] * slots.shifts[slot]
@@ -160,28 +156,34 @@ def combine(slots: Slots, weights: F64, intercept: float, scores: F64) -> None:
 
 @kernel
 def correlate(slots: Slots, n_rows: int, start: int, stop: int, gram: F64) -> None:
-    """Extend the matrix of correlations, known up to slot ``start``, by the slots up to before ``stop``."""
-    lines, found = np.zeros((TOGETHER, n_rows)), np.empty((TOGETHER, slots.ids.size))
-    for first in range(start, stop, TOGETHER):
-        count = min(TOGETHER, stop - first)
+    """Extend the matrix of correlations by the slots from ``start`` to before ``stop``.
+
+    Given    gram: complete for the slots before ``start``.
+    """
+    lines, line_products = (
+        np.zeros((COLUMNS_AT_ONCE, n_rows)),
+        np.empty((COLUMNS_AT_ONCE, slots.ids.size)),
+    )
+    for first in range(start, stop, COLUMNS_AT_ONCE):
+        count = min(COLUMNS_AT_ONCE, stop - first)
         for line in range(count):
             written_out(slots, first + line, lines[line])
-        multiply(slots, lines, first + count, found)
+        multiply_lines(slots, lines, first + count, line_products)
         for line in range(count):
             slot = first + line
-            gram[slot, :slot] = gram[:slot, slot] = found[line, :slot] / n_rows
+            gram[slot, :slot] = gram[:slot, slot] = line_products[line, :slot] / n_rows
             gram[slot, slot] = 1.0
 
 
 @summing
-def multiply(slots: Slots, lines: F64, used: int, found: F64) -> None:
-    """``found`` = the products of ``TOGETHER`` lines, each of mean 0, with the first slots.
+def multiply_lines(slots: Slots, lines: F64, used: int, out: F64) -> None:
+    """Write the products of ``COLUMNS_AT_ONCE`` lines of mean 0 with the first ``used`` slots.
 
-    A few rows of the lines at a time, which then stay in the cache for all slots.
+    A few rows of the lines are taken at a time, which then stay in the cache for all slots.
     """
     n_rows = lines.shape[1]
-    found[:] = 0.0
-    one, two, three, four = lines[0], lines[1], lines[2], lines[3]
+    out[:] = 0.0
+    line0, line1, line2, line3 = lines[0], lines[1], lines[2], lines[3]
     for first in range(0, n_rows, CHUNK):
         last = min(n_rows, first + CHUNK)
         for slot in range(used):
@@ -190,26 +192,26 @@ def multiply(slots: Slots, lines: F64, used: int, found: F64) -> None:
                 a = b = c = d = 0.0
                 for row in range(first, last):
                     value = slots.values[unsigned(start + row)]
-                    a += value * one[unsigned(row)]
-                    b += value * two[unsigned(row)]
-                    c += value * three[unsigned(row)]
-                    d += value * four[unsigned(row)]
-                found[0, slot] += a
-                found[1, slot] += b
-                found[2, slot] += c
-                found[3, slot] += d
+                    a += value * line0[unsigned(row)]
+                    b += value * line1[unsigned(row)]
+                    c += value * line2[unsigned(row)]
+                    d += value * line3[unsigned(row)]
+                out[0, slot] += a
+                out[1, slot] += b
+                out[2, slot] += c
+                out[3, slot] += d
             elif first == 0:
-                for line in range(TOGETHER):
-                    found[line, slot] = product(
+                for line in range(COLUMNS_AT_ONCE):
+                    out[line, slot] = product(
                         slots.rows, slots.values, start, slots.lengths[slot], lines[line]
                     )
 
 
 @kernel
 def measure_columns(indptr: I64, values: F64, n_rows: int, means: F64, scales: F64) -> int:
-    """Fill in the means and scales of some columns, a scale of 0 where one does not vary.
+    """Write the means and scales of columns, a scale of 0 for a constant one.
 
-    Back     how many values are held of those that do.
+    Back     the number of values that are held of the columns that vary.
     """
     room = 0
     for column in range(means.size):
@@ -231,7 +233,7 @@ def hold_columns(
     means: F64,
     scales: F64,
 ) -> None:
-    """Hold all columns that vary, for which there must be slots and room."""
+    """Hold all columns that vary; there must be slots and room for them."""
     for column in range(ids.size):
         if scales[column] > 0.0:
             begin, end = indptr[column], indptr[column + 1]
@@ -253,7 +255,7 @@ def hold_columns(
 
 @kernel
 def written_out(slots: Slots, slot: int, line: F64) -> None:
-    """``line`` = a column, a value for each row."""
+    """Write a column as a line with a value for each row."""
     first, length = slots.starts[slot], slots.lengths[slot]
     if length == line.size:
         line[:] = slots.values[first : first + length]
@@ -265,7 +267,10 @@ def written_out(slots: Slots, slot: int, line: F64) -> None:
 
 @kernel
 def move_to_end(order: I32, at: int, last: int) -> None:
-    """Move a slot in an order of arrival after all others in use, the last of which is at ``last``."""
+    """Move a slot behind all others in use, in an order of arrival.
+
+    Given    at: its position; last: the position of the last slot in use.
+    """
     slot = order[at]
     for later in range(at, last):
         order[later] = order[later + 1]
@@ -274,7 +279,10 @@ def move_to_end(order: I32, at: int, last: int) -> None:
 
 @kernel
 def pack(slots: Slots, chosen: I64, order: I64) -> None:
-    """Drop all columns but those chosen, which take the slots from the first on; ``order``: by where values begin."""
+    """Drop all columns but the chosen ones, which take the slots from the first on.
+
+    Given    order: the positions in ``chosen``, by where values begin.
+    """
     starts = np.empty(chosen.size, np.int64)
     top = 0
     for at in order:

@@ -1,13 +1,12 @@
-"""Online substitution, one column at a time (Yang, Fujimaki, Kusumura, Liu 2016, algorithms 1 and 3).
+"""Online substitution, column by column (Yang, Fujimaki, Kusumura, Liu 2016, algorithms 1 and 3).
 
 With scores u = level + Z w and their slopes g = dL/du, the weights of kept columns take a step of
-gradient descent, a newcomer gets the weight that one step from 0 gives it, and of one column too
-many that of the smallest |w| is dropped.
+gradient descent, a new column gets the weight that one step from 0 gives it, and if there is one
+column too many that of the smallest |w| is dropped.
 
-Of several workers (algorithm 3) all columns together give u, the sum of level + Z w over the
-workers. A worker knows u as the centre had it some time ago, and steps its own weights by the
-slopes there. What it pushes to the centre is by how much its own part of u, its level + Z w, has
-changed.
+With several workers (algorithm 3) u is the sum of level + Z w over the workers. A worker has the u
+that the centre had some time ago, and steps its own weights by the slopes there. It pushes to the
+centre by how much its own part of u, its level + Z w, has changed.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ import numpy as np
 from ..jit import inlined_summing, kernel, summing
 from ..losses import slope
 from ..types import F64, I32, I64, Bool, unsigned
-from .pool import holds
+from .pool import contains
 from .slots import (
     ALIKE,
     CHUNK,
-    TOGETHER,
+    COLUMNS_AT_ONCE,
     TOP,
     USED,
     Slots,
@@ -35,15 +34,15 @@ from .slots import (
     written_out,
 )
 
-FAR = 1e100  # a weight that large has diverged
+MAX_WEIGHT = 1e100  # a larger one has diverged
 
 
 class Steps(NamedTuple):
-    """How long steps are, and where they lead."""
+    """The lengths of steps, and the number of columns to keep."""
 
     loss: int
-    step: float  # of newcomers
-    m: float  # kept columns, and the constant, take a step that is so many times shorter
+    step: float  # of new columns
+    m: float  # kept columns, and the constant, take a step m times shorter
     wanted: int  # columns that are kept
 
 
@@ -62,16 +61,16 @@ def substitute_columns(
     ids: I64,
     start: int,
 ) -> int:
-    """Offer columns from ``start`` on, one by one (algorithm 1); how many were dealt with.
+    """Offer columns from ``start`` on, one by one (algorithm 1); return the number of columns done.
 
-    Given    others, alike: u = others + alike (level + Z w). There are no others in algorithm 1: 0, and alike is 1. In
-             algorithm 3 others are as they were last read; alike is how many workers are taken to
-             do meanwhile what this one does.
-    Back     slots, weights, level, changed in place. It stops early where no slot is free for a newcomer, or there is
-             no room for its values; -1 where the weights have diverged.
+    Given    others, alike: u = others + alike (level + Z w). In algorithm 1 there are no others: 0,
+             and alike is 1. In algorithm 3 others are as they were last read; alike is the number
+             of workers that are assumed to do meanwhile what this one does.
+    Back     slots, weights, level, changed in place. It stops early if no slot is free for a new
+             column, or there is no room for its values; -1 if the weights have diverged.
     """
     n_rows = y.size
-    scores, line, gradient = np.empty(n_rows), np.empty(n_rows), np.empty(slots.ids.size)
+    scores, slopes, gradient = np.empty(n_rows), np.empty(n_rows), np.empty(slots.ids.size)
     for column in range(start, ids.size):
         begin, end = indptr[column], indptr[column + 1]
         if (
@@ -80,12 +79,16 @@ def substitute_columns(
         ):
             return column
         mean, scale = measure_column(n_rows, values, begin, end)
-        if scale == 0.0 or holds(slots.ids, slots.ends[USED], ids[column]):
+        if scale == 0.0 or contains(slots.ids, slots.ends[USED], ids[column]):
             continue
-        descend(slots, weights, level[0], rule.loss, y, others, alike, scores, line, gradient)
-        take_step(slots, weights, level, line, gradient, rule.step / rule.m, 1)
-        take_in(slots, weights, rule, ids[column], mean, scale, indices, values, begin, end, line)
-        if not abs(level[0]) < FAR or not abs(weights[0]) < FAR:
+        compute_gradient(
+            slots, weights, level[0], rule.loss, y, others, alike, scores, slopes, gradient
+        )
+        take_step(slots, weights, level, slopes, gradient, rule.step / rule.m, 1)
+        add_newcomer(
+            slots, weights, rule, ids[column], mean, scale, indices, values, begin, end, slopes
+        )
+        if not abs(level[0]) < MAX_WEIGHT or not abs(weights[0]) < MAX_WEIGHT:
             return -1
     return int(ids.size)
 
@@ -106,17 +109,17 @@ def substitute_apart(
     ids: I64,
     start: int,
 ) -> int:
-    """Offer columns to one worker, from ``start`` on, one by one; how many were dealt with.
+    """Offer columns from ``start`` on to one worker, one by one; return the number done.
 
-    Given    workers: how many there are; a column is stepped by its own worker alone, the level by all of them.
-             scores: u as the worker has read it. Between two columns it changes by what the worker
-             itself does.
-    Back     slots, weights, level and scores, changed in place; change: what was added to scores, added to it. It stops
-             early where no slot is free for a newcomer, or there is no room for its values; -1
-             where the weights have diverged.
+    Given    workers: their number; a column is stepped by its own worker alone, the level by all of
+             them. scores: u as the worker has read it; between two columns it changes by what the
+             worker itself does.
+    Back     slots, weights, level and scores, changed in place; change: what was added to scores is
+             added to it. It stops early if no slot is free for a new column, or there is no room
+             for its values; -1 if the weights have diverged.
     """
     n_rows = y.size
-    line, gradient = np.empty(n_rows), np.empty(slots.ids.size)
+    slopes, gradient = np.empty(n_rows), np.empty(slots.ids.size)
     before, after = np.empty(n_rows), np.empty(n_rows)
     combine(slots, weights, level[0], before)
     for column in range(start, ids.size):
@@ -127,27 +130,29 @@ def substitute_apart(
         ):
             return column
         mean, scale = measure_column(n_rows, values, begin, end)
-        if scale == 0.0 or holds(slots.ids, slots.ends[USED], ids[column]):
+        if scale == 0.0 or contains(slots.ids, slots.ends[USED], ids[column]):
             continue
         for row in range(n_rows):
-            line[row] = slope(rule.loss, scores[row], y[row])
-        products(slots, line, 0, slots.ends[USED], gradient)
-        take_step(slots, weights, level, line, gradient, rule.step / rule.m, workers)
-        take_in(slots, weights, rule, ids[column], mean, scale, indices, values, begin, end, line)
-        if not abs(level[0]) < FAR or not abs(weights[0]) < FAR:
+            slopes[row] = slope(rule.loss, scores[row], y[row])
+        products(slots, slopes, 0, slots.ends[USED], gradient)
+        take_step(slots, weights, level, slopes, gradient, rule.step / rule.m, workers)
+        add_newcomer(
+            slots, weights, rule, ids[column], mean, scale, indices, values, begin, end, slopes
+        )
+        if not abs(level[0]) < MAX_WEIGHT or not abs(weights[0]) < MAX_WEIGHT:
             return -1
         combine(slots, weights, level[0], after)
         for row in range(n_rows):
-            moved = after[row] - before[row]
-            scores[row] += moved
-            change[row] += moved
+            difference = after[row] - before[row]
+            scores[row] += difference
+            change[row] += difference
             before[row] = after[row]
     return int(ids.size)
 
 
 @kernel
 def mark_varying(n_rows: int, indptr: I64, values: F64, varies: Bool) -> None:
-    """``varies`` = whether each column has more than one value."""
+    """Mark the columns that have more than one value."""
     for column in range(varies.size):
         _, scale = measure_column(n_rows, values, indptr[column], indptr[column + 1])
         varies[column] = scale > 0.0
@@ -157,7 +162,7 @@ def mark_varying(n_rows: int, indptr: I64, values: F64, varies: Bool) -> None:
 def take_back_pushes(
     scores: F64, pushes: F64, first: int, end: int, workers: int, reader: int
 ) -> None:
-    """Subtract from scores the pushes from number ``first`` to before ``end`` that are not of the reader.
+    """Subtract the pushes from number ``first`` to before ``end`` of other workers than the reader.
 
     Push k is of worker k mod workers, and is line k of ``pushes``, a ring.
     """
@@ -167,7 +172,7 @@ def take_back_pushes(
 
 
 @summing
-def descend(
+def compute_gradient(
     slots: Slots,
     weights: F64,
     level: float,
@@ -176,12 +181,12 @@ def descend(
     others: F64,
     alike: float,
     scores: F64,
-    line: F64,
+    slopes: F64,
     gradient: F64,
 ) -> None:
-    """``line`` = the slope of every row's loss, at u by these weights; ``gradient`` = Z'line / n.
+    """Compute the scores level + Z w, the slopes of the loss of rows, and the gradient.
 
-    ``scores`` become level + Z w.
+    Slopes are those at u = others + alike * scores; the gradient is Z'slopes / n.
     """
     used, n_rows = slots.ends[USED], y.size
     in_full = True
@@ -195,32 +200,37 @@ def descend(
         scores[first:last] = constant
         add_columns(slots, weights, in_full, scores, first, last)
         for row in range(first, last):
-            line[row] = slope(loss, others[row] + alike * scores[row], y[row])
+            slopes[row] = slope(loss, others[row] + alike * scores[row], y[row])
         if in_full:
-            multiply_columns(slots, line, first, last, gradient)
+            multiply_columns(slots, slopes, first, last, gradient)
     if in_full:
         for slot in range(used):
             gradient[slot] /= n_rows
     else:
-        products(slots, line, 0, used, gradient)
+        products(slots, slopes, 0, used, gradient)
 
 
 @inlined_summing
 def add_columns(
     slots: Slots, weights: F64, in_full: bool, scores: F64, first: int, last: int
 ) -> None:
-    """Add the columns in use, each times its weight, to the scores of some rows, or of all if not all are in full."""
+    """Add the columns in use, each times its weight, to the scores of some rows.
+
+    The rows are those from ``first`` to before ``last``.
+
+    Given    in_full: False if some columns are not held in full; then all rows are taken.
+    """
     used, values, starts = slots.ends[USED], slots.values, slots.starts
-    together = used - used % TOGETHER if in_full else 0
-    for slot in range(0, together, TOGETHER):
+    n_together = used - used % COLUMNS_AT_ONCE if in_full else 0
+    for slot in range(0, n_together, COLUMNS_AT_ONCE):
         a, b, c, d = weights[slot], weights[slot + 1], weights[slot + 2], weights[slot + 3]
         at, bt, ct, dt = starts[slot], starts[slot + 1], starts[slot + 2], starts[slot + 3]
         for row in range(first, last):
-            near = a * values[unsigned(at + row)] + b * values[unsigned(bt + row)]
+            partial = a * values[unsigned(at + row)] + b * values[unsigned(bt + row)]
             scores[unsigned(row)] += (
-                near + c * values[unsigned(ct + row)] + d * values[unsigned(dt + row)]
+                partial + c * values[unsigned(ct + row)] + d * values[unsigned(dt + row)]
             )
-    for slot in range(together, used):
+    for slot in range(n_together, used):
         start, length, weight = starts[slot], slots.lengths[slot], weights[slot]
         if length == scores.size:
             for row in range(first, last):
@@ -232,10 +242,10 @@ def add_columns(
 
 @inlined_summing
 def multiply_columns(slots: Slots, line: F64, first: int, last: int, gradient: F64) -> None:
-    """Add up, for columns in full, the products of their values and a line, over some rows."""
+    """Add the products of columns in full and a line, over rows ``first`` to before ``last``."""
     used, values, starts = slots.ends[USED], slots.values, slots.starts
-    together = used - used % TOGETHER
-    for slot in range(0, together, TOGETHER):
+    n_together = used - used % COLUMNS_AT_ONCE
+    for slot in range(0, n_together, COLUMNS_AT_ONCE):
         at, bt, ct, dt = starts[slot], starts[slot + 1], starts[slot + 2], starts[slot + 3]
         a = b = c = d = 0.0
         for row in range(first, last):
@@ -248,7 +258,7 @@ def multiply_columns(slots: Slots, line: F64, first: int, last: int, gradient: F
         gradient[slot + 1] += b
         gradient[slot + 2] += c
         gradient[slot + 3] += d
-    for slot in range(together, used):
+    for slot in range(n_together, used):
         start, a = starts[slot], 0.0
         for row in range(first, last):
             a += values[unsigned(start + row)] * line[unsigned(row)]
@@ -257,20 +267,20 @@ def multiply_columns(slots: Slots, line: F64, first: int, last: int, gradient: F
 
 @kernel
 def take_step(
-    slots: Slots, weights: F64, level: F64, line: F64, gradient: F64, step: float, workers: int
+    slots: Slots, weights: F64, level: F64, slopes: F64, gradient: F64, step: float, workers: int
 ) -> None:
-    """Step the weights of kept columns, and of the constant, against the gradient.
+    """Step the weights of kept columns, and the constant, against the gradient.
 
-    The constant is stepped by all workers, so each steps it by so many times less: with the delay
+    The constant is stepped by all workers, so each divides its step by their number: with the delay
     between them, full steps would be too long together.
     """
-    level[0] -= step / workers * line.mean()
+    level[0] -= step / workers * slopes.mean()
     for slot in range(slots.ends[USED]):
         weights[slot] -= step * gradient[slot]
 
 
 @kernel
-def take_in(
+def add_newcomer(
     slots: Slots,
     weights: F64,
     rule: Steps,
@@ -283,41 +293,49 @@ def take_in(
     end: int,
     line: F64,
 ) -> None:
-    """Give a newcomer its weight, and a slot if that is large enough; ``line`` may be overwritten."""
+    """Give a new column its weight, and a slot if the weight is large enough.
+
+    Given    line: the slopes of rows; may be overwritten.
+    """
     n_rows = line.size
     weight = (
-        -rule.step * towards(n_rows, mean, indices, values, begin, end, line) / (scale * n_rows)
+        -rule.step
+        * centred_product(n_rows, mean, indices, values, begin, end, line)
+        / (scale * n_rows)
     )
-    place = place_of(slots, weights, weight, rule.wanted)
+    place = find_place(slots, weights, weight, rule.wanted)
     if place >= 0:
         put_column(
             slots, slots.ends[USED], feature, n_rows, mean, scale, indices, values, begin, end
         )
-        settle(slots, weights, place, weight, line)
+        insert_newcomer(slots, weights, place, weight, line)
 
 
 @summing
-def towards(
+def centred_product(
     n_rows: int, mean: float, indices: I32, values: F64, begin: int, end: int, line: F64
 ) -> float:
-    """The product of a line and a column as it came, its mean taken off."""
-    along = there = 0.0
+    """Return the product of a line and a column as it was given, minus its mean."""
+    product = line_present = 0.0
     if end - begin == n_rows:
         for row in range(n_rows):
-            along += (values[unsigned(begin + row)] - mean) * line[unsigned(row)]
-        return along
+            product += (values[unsigned(begin + row)] - mean) * line[unsigned(row)]
+        return product
     for i in range(begin, end):
-        along += (values[i] - mean) * line[unsigned(indices[i])]
-        there += line[unsigned(indices[i])]
+        product += (values[i] - mean) * line[unsigned(indices[i])]
+        line_present += line[unsigned(indices[i])]
     total = 0.0
     for row in range(n_rows):
         total += line[row]
-    return along - mean * (total - there)
+    return product - mean * (total - line_present)
 
 
 @kernel
-def place_of(slots: Slots, weights: F64, weight: float, wanted: int) -> int:
-    """The slot of a newcomer with that weight: a free one, or that of the smallest weight; -1 if its own is smaller."""
+def find_place(slots: Slots, weights: F64, weight: float, wanted: int) -> int:
+    """Return the slot for a new column of this weight: a free one, or that of the smallest weight.
+
+    It is -1 if the new weight is smaller than all others.
+    """
     used = int(slots.ends[USED])
     if used < wanted:
         return used
@@ -329,10 +347,12 @@ def place_of(slots: Slots, weights: F64, weight: float, wanted: int) -> int:
 
 
 @kernel
-def settle(slots: Slots, weights: F64, place: int, weight: float, line: F64) -> None:
-    """Move a newcomer, held after all slots in use, to its place; unless one of them is the same column.
+def insert_newcomer(slots: Slots, weights: F64, place: int, weight: float, line: F64) -> None:
+    """Move a new column, held after all slots in use, to its place.
 
-    ``line`` is overwritten.
+    A copy of a column in use is dropped instead.
+
+    Given    line: scratch.
     """
     used = slots.ends[USED]
     written_out(slots, used, line)

@@ -1,4 +1,4 @@
-"""Rows transposed into columns: entries counted by ranges of ids, scattered into ranges, sorted within one."""
+"""Transpose rows into columns: count entries by range of ids, scatter them, sort each range."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ import numpy as np
 from ..jit import kernel
 from ..types import I32, I64, U32, Ints, unsigned
 
-ROW, COLUMN, VALUE = range(
-    3
-)  # the words of an entry, uint32 each: row, offset of the id in its bucket, float32 bits
+# the words of an entry, uint32 each: row, offset of the id in its bucket, float32 bits
+ROW, COLUMN, VALUE = range(3)
 
 
 @kernel
 def count_ranges(indices: Ints, shift: int, counts: I64) -> None:
-    """Add to ``counts`` how many ids fall into each range of 2 ** ``shift`` of them."""
+    """Add to ``counts`` the number of ids in each range of 2 ** ``shift`` ids."""
     for i in range(indices.size):
         counts[unsigned(indices[i]) >> unsigned(shift)] += 1
 
@@ -33,8 +32,8 @@ def scatter_entries(
 ) -> None:
     """Write the entries of rows to ``entries``, those of a bucket together and in order of rows.
 
-    Given    bits: the values, float32, seen as uint32; bucket_of: the bucket of every range of 2 ** ``shift`` ids;
-             starts: the first id of every bucket.
+    Given    bits: the values, float32, seen as uint32; bucket_of: the bucket of every range of
+             2 ** ``shift`` ids; starts: the first id of every bucket.
     Back     ends: where the entries of each bucket end.
     """
     ends[:] = 0
@@ -55,9 +54,10 @@ def scatter_entries(
 
 @kernel
 def sort_entries(entries: U32, columns: Ints | U32, indptr: I64, rows: I32, bits: U32) -> None:
-    """The entries of a bucket by columns, rows in their order within each.
+    """Sort the entries of a bucket by columns, and keep the order of rows within each.
 
-    Given    columns: that of every entry, 0, 1, ...; indptr: zeros, one more than there are columns.
+    Given    columns: the column of every entry, 0, 1, ...; indptr: zeros, one more than there are
+             columns.
     """
     for i in range(columns.size):
         indptr[columns[i] + 1] += 1

@@ -1,4 +1,4 @@
-"""Local learning (Sun, Todorovic, Goodison 2008): expected margins, and the descent to weights that make them large.
+"""Local learning (Sun, Todorovic, Goodison 2008): expected margins, and weights that maximise them.
 
 Blocks of data are as in ``pairs``.
 """
@@ -11,9 +11,9 @@ from ..jit import kernel, summing
 from ..types import F32, F64, I32, I64, unsigned
 from .pairs import LANE
 
-STEP = 3  # rows whose margins are added up together: with more of them LLVM no longer vectorises the loop
+STEP = 3  # rows whose margins are summed together: with more, LLVM does not vectorise the loop
 CACHED = 32  # features whose margins stay in the cache
-FINE = 1e-4  # of a step: how closely the minimum along a line is found
+FINE = 1e-4  # relative tolerance of the step to the minimum along a line
 MIN_STEP, MAX_STEP = 1e-12, 1e12
 
 
@@ -21,10 +21,12 @@ MIN_STEP, MAX_STEP = 1e-12, 1e12
 def weigh_neighbours(
     distances: F64, codes: I32, sigma: float, first: int, last: int, forth: F32, back: F32
 ) -> None:
-    """A[n, i] = P(i is the nearest miss of n) - P(i is its nearest hit), for rows ``first`` to ``last``.
+    """Compute A[n, i] = P(i is the nearest miss of n) - P(i is its nearest hit), for some rows.
 
     Equations 2.4 and 2.5. A row that is alone in its class has no hit and so no margin: its A is 0.
-    ``forth`` and ``back`` are as ``expect_margins`` takes them; ``distances`` holds pairs n < i.
+
+    Given    distances: of pairs n < i; first, last: the rows n from ``first`` to before ``last``.
+    Back     forth, back: as ``expect_margins`` takes them.
     """
     n_rows = codes.size
     line = np.empty(n_rows)
@@ -44,10 +46,10 @@ def weigh_neighbours(
             elif i != n:
                 line[i] = np.exp((nearest_hit - line[i]) / sigma)
                 hits += line[i]
-        alone = hits == 0.0
+        has_no_hit = hits == 0.0
         for i in range(n_rows):
             weight = line[i] / misses if codes[i] != codes[n] else -line[i] / hits
-            if i == n or alone:
+            if i == n or has_no_hit:
                 weight = 0.0
             if i > n:
                 forth[n, i] = weight
@@ -57,10 +59,12 @@ def weigh_neighbours(
 
 @summing
 def expect_margins(block: F32, forth: F32, back: F32, margins: F32) -> None:
-    """``margins[j, n]`` = sum over rows i of A[n, i] |x_n - x_i| in feature j, A = P(nearest miss) - P(nearest hit).
+    """Compute margins[j, n] = sum over rows i of A[n, i] |x_n - x_i| in feature j.
 
-    Given    forth[n, i] = A[n, i] and back[n, i] = A[i, n] for i > n, 0 elsewhere; lines of zeros after the last row
-             make their number a multiple of ``STEP``.
+    A = P(nearest miss) - P(nearest hit).
+
+    Given    forth[n, i] = A[n, i] and back[n, i] = A[i, n] for i > n, 0 elsewhere; lines of zeros
+             after the last row make their number a multiple of ``STEP``.
     """
     features = block.shape[0]
     margins[:] = np.float32(0.0)
@@ -73,7 +77,7 @@ def expect_margins(block: F32, forth: F32, back: F32, margins: F32) -> None:
 
 @summing
 def add_margins(block: F32, j: int, n: int, forth: F32, back: F32, margins: F32) -> None:
-    """What the pairs of rows n, n + 1, n + 2 with later rows add to both margins in feature j."""
+    """Add the pairs of rows n, n + 1, n + 2 with later rows to both margins in feature j."""
     x, m = block[j], margins[j]
     f0, f1, f2 = forth[n], forth[n + 1], forth[n + 2]
     b0, b1, b2 = back[n], back[n + 1], back[n + 2]
@@ -92,7 +96,7 @@ def add_margins(block: F32, j: int, n: int, forth: F32, back: F32, margins: F32)
 
 @summing
 def add_up_margins(margins: F32, weights: F64, first: int, last: int, total: F64) -> None:
-    """``total[n]`` += sum_j w_j z_nj, for features ``first`` to before ``last``."""
+    """Add sum_j w_j z_nj over features ``first`` to before ``last`` to ``total[n]``."""
     for j in range(first, last):
         z, weight = margins[j], weights[j]
         for i in range(unsigned(total.size)):
@@ -101,7 +105,7 @@ def add_up_margins(margins: F32, weights: F64, first: int, last: int, total: F64
 
 @summing
 def gains(margins: F32, pull: F64, first: int, last: int, gain: F64) -> None:
-    """``gain[j]`` = sum_n pull_n z_nj: by how much the loss falls per weight of feature j."""
+    """Compute gain[j] = sum_n pull_n z_nj, the decrease of the loss per weight of feature j."""
     for j in range(first, last):
         z, total = margins[j], 0.0
         for i in range(unsigned(pull.size)):
@@ -111,7 +115,7 @@ def gains(margins: F32, pull: F64, first: int, last: int, gain: F64) -> None:
 
 @kernel
 def pull_of(margin: F64, n_rows: int, pull: F64) -> None:
-    """``pull`` = 1 / (1 + exp(margin)), 0 for padding."""
+    """Compute pull = 1 / (1 + exp(margin)), 0 for padding."""
     for n in range(n_rows):
         small = np.exp(-abs(margin[n]))
         pull[n] = small / (1.0 + small) if margin[n] > 0.0 else 1.0 / (1.0 + small)
@@ -130,13 +134,14 @@ def descend(
     b: F64,
     c: F64,
 ) -> tuple[float, float]:
-    """The direction of steepest descent in v (equation 2.9) and what a step along it does to every row's margin.
+    """Compute the direction of steepest descent in v (equation 2.9) and its effect on margins.
 
     Problem  f(v) = sum_n log(1 + exp(-sum_j v_j^2 z_nj)) + regularization ||v||^2.
-    Given    margins: z, a line per feature; pull: how much every row wants a larger margin, 1 / (1 + exp(margin));
-             active: the features to move, of which this call takes ``first`` to before ``last``.
-    Back     d = -grad / 2 for these; b += sum_j v_j d_j z_nj and c += sum_j d_j^2 z_nj, so that the margin of row n at
-             v + t d is a_n + 2 t b_n + t^2 c_n; and the sums of v d and d d.
+    Given    margins: z, a line per feature; pull: the weight of every row in the gradient,
+             1 / (1 + exp(margin)); active: the features to move, of which this call takes ``first``
+             to before ``last``.
+    Back     d = -grad / 2 for these; b += sum_j v_j d_j z_nj and c += sum_j d_j^2 z_nj, so that the
+             margin of row n at v + t d is a_n + 2 t b_n + t^2 c_n; and the sums of v d and d d.
     """
     along = length = 0.0
     width = unsigned(pull.size)
@@ -161,7 +166,10 @@ def descend(
 def value_and_slope(
     t: float, a: F64, b: F64, c: F64, n_rows: int, penalty: float, along: float, length: float
 ) -> tuple[float, float]:
-    """f and its derivative at v + t d; ``penalty``, ``along``, ``length``: the regularised v v, v d and d d."""
+    """Return f and its derivative at v + t d.
+
+    Given    penalty, along, length: the regularised v v, v d and d d.
+    """
     value = penalty + 2.0 * t * along + t * t * length
     slope = 2.0 * along + 2.0 * t * length
     for n in range(n_rows):
@@ -177,11 +185,11 @@ def value_and_slope(
 def search_line(
     guess: float, a: F64, b: F64, c: F64, n_rows: int, penalty: float, along: float, length: float
 ) -> tuple[float, float]:
-    """The step t > 0 to a minimum of f along d, and f there; 0 and f(v) where no step goes down.
+    """Return the step t > 0 to a minimum of f along d, and f there; 0 and f(v) if no step descends.
 
-    The step is doubled until f rises, then the minimum is closed in on by its slope.
+    The step is doubled until f rises, then the minimum is bracketed by the slope of f.
     """
-    start, slope = value_and_slope(0.0, a, b, c, n_rows, penalty, along, length)
+    value_at_start, slope = value_and_slope(0.0, a, b, c, n_rows, penalty, along, length)
     low, high = 0.0, guess
     while slope < 0.0 and high < MAX_STEP:
         if value_and_slope(high, a, b, c, n_rows, penalty, along, length)[1] >= 0.0:
@@ -195,7 +203,7 @@ def search_line(
             high = middle
     while high > MIN_STEP:
         value, _ = value_and_slope(high, a, b, c, n_rows, penalty, along, length)
-        if value < start:
+        if value < value_at_start:
             return high, value
         high *= 0.5
-    return 0.0, start
+    return 0.0, value_at_start

@@ -1,8 +1,8 @@
-"""Rows against rows: columns as lines of scaled numbers, and the distances between all rows.
+"""Pairs of rows: features as lines of scaled numbers, and the distances between all rows.
 
 Data comes in blocks, a line per feature and a column per row, float32. Lines are padded with zeros
-to a multiple of ``LANE`` rows, so that every loop over rows is whole vector registers. Matrices of
-pairs of rows are used above the diagonal alone: a pair's work is done once.
+to a multiple of ``LANE`` rows, so that every loop over rows takes whole vector registers. Only the
+part above the diagonal is used of matrices of pairs: each pair is computed once.
 """
 
 from __future__ import annotations
@@ -12,22 +12,19 @@ import numpy as np
 from ..jit import kernel, summing
 from ..types import F32, F64, I64, Floats, Ints, unsigned
 
-LANE = 32  # rows in step
-TILE = 8  # features whose distances are added up in registers
-PARTIAL = 64  # features whose distances are added up in float32
-MAX_SIZE = 1e300  # in size: differences of such values are still numbers
+LANE = 32  # rows that are computed together
+TILE = 8  # features whose distances are summed in registers
+PARTIAL = 64  # features whose distances are summed in float32
+MAX_SIZE = 1e300  # of a value: differences of such values do not overflow
 MAX_UNSCALED = 1e30  # of a feature that is not scaled: sums of such differences fit in a float32
-FLAT = 1e-300  # a difference that has no inverse: what varies less does not vary
-MIN_MAX, STANDARD, NONE = (
-    0,
-    1,
-    2,
-)  # what is done to a feature: to [0, 1], to mean 0 and deviation 1, nothing
+FLAT = 1e-300  # a range this small has no inverse: the feature is constant
+# how features are scaled: to [0, 1], to mean 0 and deviation 1, not at all
+MIN_MAX, STANDARD, NONE = 0, 1, 2
 
 
 @kernel
 def gather_columns(X: Floats, features: I64, block: F64) -> None:
-    """Columns of a dense matrix that lies row by row, as lines of ``block``."""
+    """Write columns of a dense matrix in row-major order as lines of ``block``."""
     for row in range(X.shape[0]):
         line = X[row]
         for k in range(features.size):
@@ -36,7 +33,7 @@ def gather_columns(X: Floats, features: I64, block: F64) -> None:
 
 @kernel
 def gather_lines(X: Floats, features: I64, block: F64) -> None:
-    """Lines of a dense matrix that lies feature by feature."""
+    """Write columns of a dense matrix in column-major order, given transposed, as lines."""
     for k in range(features.size):
         line = X[features[k]]
         for row in range(line.size):
@@ -45,7 +42,7 @@ def gather_lines(X: Floats, features: I64, block: F64) -> None:
 
 @kernel
 def gather_sparse(indptr: Ints, indices: Ints, values: Floats, features: I64, block: F64) -> None:
-    """Columns of a CSC matrix as lines of ``block``."""
+    """Write columns of a CSC matrix as lines of ``block``."""
     for k in range(features.size):
         block[k] = 0.0
         for i in range(indptr[features[k]], indptr[features[k] + 1]):
@@ -56,12 +53,12 @@ def gather_sparse(indptr: Ints, indices: Ints, values: Floats, features: I64, bl
 def measure_block(
     block: F64, n_lines: int, n_rows: int, kind: int, shift: F64, factor: F64
 ) -> tuple[int, int]:
-    """What brings every line to its scale, (x - shift) * factor; the factor of a constant line is 0.
+    """Compute the shift and the factor that scale every line: (x - shift) * factor.
 
-    Without a scale lines begin at 0 too, so that float32 holds their differences: nothing else is
-    ever looked at.
+    The factor of a constant line is 0. Lines that are not scaled are shifted to begin at 0, so that
+    float32 holds their differences, which are all that is used.
 
-    Back     the first line with a number that cannot be used, or -1; how many numbers are not 0.
+    Back     the first line with a number that cannot be used, or -1; the number of non-zeros.
     """
     present = 0
     for k in range(n_lines):
@@ -94,7 +91,7 @@ def measure_block(
 
 @kernel
 def scale_block(block: F64, n_rows: int, shift: F64, factor: F64, out: F32) -> None:
-    """``out`` = (block - shift) * factor, a line per feature, rounded to float32 at last."""
+    """Write (block - shift) * factor, a line per feature, rounded to float32 at the end."""
     for k in range(shift.size):
         for row in range(n_rows):
             out[k, row] = (block[k, row] - shift[k]) * factor[k]
@@ -102,9 +99,11 @@ def scale_block(block: F64, n_rows: int, shift: F64, factor: F64, out: F32) -> N
 
 @summing
 def add_distances(block: F32, first: int, last: int, partial: F32, distances: F64) -> None:
-    """``distances[n, i]`` += sum over features of |x_n - x_i|, for rows n from ``first`` to before ``last`` and i > n.
+    """Add to ``distances[n, i]``, i > n, the sum over features of |x_n - x_i|.
 
-    Given    block: its number of features is a multiple of ``TILE``; partial: scratch, a padded line of float32.
+    Given    block: its number of features is a multiple of ``TILE``; first, last: the rows n from
+             ``first`` to before ``last``; partial: scratch, a padded line of float32.
+
     Sums of up to ``PARTIAL`` features are float32, of all features float64.
     """
     features, width = block.shape
@@ -122,7 +121,7 @@ def add_distances(block: F32, first: int, last: int, partial: F32, distances: F6
 
 @summing
 def add_tile(block: F32, j: int, n: int, left: int, partial: F32) -> None:
-    """The distances of row n over ``TILE`` features."""
+    """Add the distances of row n over ``TILE`` features."""
     x0, x1, x2, x3 = block[j], block[j + 1], block[j + 2], block[j + 3]
     x4, x5, x6, x7 = block[j + 4], block[j + 5], block[j + 6], block[j + 7]
     a0, a1, a2, a3 = x0[n], x1[n], x2[n], x3[n]
@@ -142,7 +141,7 @@ def add_tile(block: F32, j: int, n: int, left: int, partial: F32) -> None:
 
 @summing
 def spread_of(distances: F64, n_rows: int) -> float:
-    """The standard deviation of the distances above the diagonal."""
+    """Return the standard deviation of the distances above the diagonal."""
     count = max(1, n_rows * (n_rows - 1) // 2)
     total = squares = 0.0
     for n in range(n_rows):

@@ -1,4 +1,4 @@
-"""ReliefF (Kononenko 1994) and I-RELIEF (Sun 2007): which rows are neighbours, and what pairs say about features.
+"""ReliefF (Kononenko 1994) and I-RELIEF (Sun 2007): neighbours, and sums over pairs of rows.
 
 Blocks of data and matrices of pairs are as in ``pairs``.
 """
@@ -11,7 +11,7 @@ from ..jit import kernel, summing
 from ..types import F32, F64, I32, I64, unsigned
 from .pairs import LANE
 
-GROUP = 4  # features whose sums are taken together
+GROUP = 4  # features that are summed together
 
 
 @kernel
@@ -25,46 +25,47 @@ def mark_nearest(
     forth: F32,
     back: F32,
 ) -> None:
-    """A[n, i] of ReliefF (section 3), for rows ``first`` to before ``last``.
+    """Compute A[n, i] of ReliefF (section 3), for rows ``first`` to before ``last``.
 
-    Problem  of the ``wanted`` nearest hits of n each counts -1 / hits, of the nearest misses of every other class c
-             each p(c) / (1 - p(own class)) / misses of c; of equal distances the first row is the
-             nearer.
-    Given    fractions: p, of rows by class. ``forth[n, i]`` = A[n, i] and ``back[i, n]`` = A[n, i], above the diagonal.
+    Problem  of the ``wanted`` nearest hits of n each counts -1 / hits; of the nearest misses of
+             every other class c each counts p(c) / (1 - p(own class)) / misses of c; of equal
+             distances the first row is the nearer.
+    Given    fractions: p, the fraction of rows of each class.
+    Back     forth[n, i] = A[n, i] and back[i, n] = A[n, i], above the diagonal.
     """
     n_rows = codes.size
     near = np.empty((fractions.size, wanted), np.int64)
-    found = np.empty(fractions.size, np.int64)
+    n_near = np.empty(fractions.size, np.int64)
     line = np.empty(n_rows)
     for n in range(first, last):
-        found[:] = 0
+        n_near[:] = 0
         for i in range(n_rows):
             line[i] = distances[min(n, i), max(n, i)]
         for i in range(n_rows):
             if i != n:
-                insert_nearest(line, i, near[codes[i]], found, codes[i])
-        if found[codes[n]] == 0:
+                insert_nearest(line, i, near[codes[i]], n_near, codes[i])
+        if n_near[codes[n]] == 0:
             continue
         for code in range(fractions.size):
-            each = -1.0 if code == codes[n] else fractions[code] / (1.0 - fractions[codes[n]])
-            for rank in range(found[code]):
+            weight = -1.0 if code == codes[n] else fractions[code] / (1.0 - fractions[codes[n]])
+            for rank in range(n_near[code]):
                 i = near[code, rank]
                 if i > n:
-                    forth[n, i] = each / found[code]
+                    forth[n, i] = weight / n_near[code]
                 else:
-                    back[i, n] = each / found[code]
+                    back[i, n] = weight / n_near[code]
 
 
 @kernel
-def insert_nearest(line: F64, i: int, near: I64, found: I64, code: int) -> None:
-    """Put a row among the nearest of its class so far, if it is one of them."""
-    at = found[code]
+def insert_nearest(line: F64, i: int, near: I64, n_near: I64, code: int) -> None:
+    """Insert a row among the nearest of its class so far, if it is one of them."""
+    at = n_near[code]
     if at == near.size:
         if line[i] >= line[near[at - 1]]:
             return
         at -= 1
     else:
-        found[code] += 1
+        n_near[code] += 1
     while at > 0 and line[near[at - 1]] > line[i]:
         near[at] = near[at - 1]
         at -= 1
@@ -75,7 +76,10 @@ def insert_nearest(line: F64, i: int, near: I64, found: I64, code: int) -> None:
 def weigh_inliers(
     distances: F64, codes: I32, sigma: float, first: int, last: int, inliers: F64
 ) -> None:
-    """The fraction of hits in the kernel around a row: how little of an outlier it is (Sun 2007, equation 8)."""
+    """Compute the fraction of hits in the kernel around each row (Sun 2007, equation 8).
+
+    It is small for an outlier.
+    """
     n_rows = codes.size
     for n in range(first, last):
         nearest = np.inf
@@ -93,7 +97,7 @@ def weigh_inliers(
 
 @kernel
 def fold_pairs(forth: F32, back: F32, inliers: F64) -> None:
-    """``forth[n, i]`` = inliers[n] A[n, i] + inliers[i] A[i, n]: what a pair says, whichever row asks."""
+    """Sum the weights of a pair in ``forth``: inliers[n] A[n, i] + inliers[i] A[i, n]."""
     for n in range(inliers.size):
         for i in range(n + 1, inliers.size):
             forth[n, i] = inliers[n] * forth[n, i] + inliers[i] * back[n, i]
@@ -101,7 +105,9 @@ def fold_pairs(forth: F32, back: F32, inliers: F64) -> None:
 
 @summing
 def sum_over_pairs(block: F32, pairs: F32, n_features: int, sums: F64) -> None:
-    """``sums[j]`` = sum over pairs n < i of pairs[n, i] |x_n - x_i| in feature j; a row's sum is float32.
+    """Compute sums[j] = sum over pairs n < i of pairs[n, i] |x_n - x_i| in feature j.
+
+    The sum of a row is float32.
 
     Given    block: lines of zeros after the last feature, up to a multiple of ``GROUP``.
     """
@@ -117,7 +123,7 @@ def sum_over_pairs(block: F32, pairs: F32, n_features: int, sums: F64) -> None:
 def sum_group(
     block: F32, j: int, n: int, pairs: F32
 ) -> tuple[np.float32, np.float32, np.float32, np.float32]:
-    """The part of row n and later rows, for four features."""
+    """Return the sums over the pairs of row n with later rows, of four features."""
     x0, x1, x2, x3, weights = block[j], block[j + 1], block[j + 2], block[j + 3], pairs[n]
     a0, a1, a2, a3 = x0[n], x1[n], x2[n], x3[n]
     s0 = s1 = s2 = s3 = np.float32(0.0)
