@@ -189,7 +189,7 @@ ROUNDING, DIFFERENCE = 1e-13, 1e-9  # a negligible difference, and a real one
 @pytest.mark.parametrize("off", [-DIFFERENCE, -ROUNDING, 0.0, ROUNDING, DIFFERENCE])
 def test_dependences_that_differ_by_rounding_alone_are_equal(off):
     paper = Rule(
-        ties_lose=False, strict=False, larger_bound=False, bound=(0.25, 0.5), drops_copies=True
+        ties_lose=False, strict=False, larger_bound=False, least=(0.25, 0.5), drops_copies=True
     )
     strict, larger = paper._replace(strict=True), paper._replace(larger_bound=True)
     for relevance, other_relevance in ((0.6, 0.7), (0.7, 0.6)):

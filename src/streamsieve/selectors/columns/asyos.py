@@ -29,7 +29,7 @@ from ..parameters import BUDGET, YES_OR_NO, checked, ensure, fits, is_integer, p
 from .learner import ColumnLearner
 from .linear import SCANS, STEP, STEP_DIVISOR, LinearRule, make_space, picked
 from .memory import ColumnMemory
-from .substitution import SteppingRule, SteppingState, diverged
+from .substitution import SteppingRule, SteppingState, divergence_error
 
 INITIAL_PUSHES = 16  # lines of the ring: staleness may be large and the data small
 MAX_WORKERS = 1024
@@ -165,7 +165,7 @@ class Worker:
                 slots, weights, level, y, steps, workers, scores, change, *columns, column
             )
             if column < 0:
-                raise diverged(block.origin, steps, "online-substitution with ")
+                raise divergence_error(block.origin, steps, "online-substitution with ")
             if column == block.n_columns:
                 return change
             self.state = make_space(self.state, block, column, self.rule.wanted + 1)
@@ -189,7 +189,7 @@ class BlockWorker(Worker):
             self.state, block, u - n_workers * part, n_workers, shorter_steps
         )
         if diverges:
-            raise diverged(block.origin, steps, "online-substitution with ")
+            raise divergence_error(block.origin, steps, "online-substitution with ")
         return self.part()
 
 

@@ -333,12 +333,12 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
                 block.indptr, block.values, block.n_rows, a, b, coarse, varies
             ),
         )
-        for kind, in_question in ((COARSE, coarse & varies), (COLLAPSED, coarse & ~varies)):
+        for kind, is_affected in ((COARSE, coarse & varies), (COLLAPSED, coarse & ~varies)):
             memory.add_warning(
                 kind,
                 [
                     memory.column_title(block, column)
-                    for column in np.flatnonzero(in_question).tolist()
+                    for column in np.flatnonzero(is_affected).tolist()
                 ],
             )
 

@@ -121,7 +121,7 @@ class SteppingRule(LinearRule):
             copied(memory.state), block, np.zeros(self.y.size), 1.0, self.steps
         )
         if diverges:
-            raise diverged(block.origin, self.steps)
+            raise divergence_error(block.origin, self.steps)
         memory.state = state
 
     def take(
@@ -150,7 +150,7 @@ class SteppingRule(LinearRule):
         check_slots_of_columns(state.slots, self.y.size, n_features)
 
 
-def diverged(origin: str, steps: Steps, other: str = "") -> DataError:
+def divergence_error(origin: str, steps: Steps, other: str = "") -> DataError:
     """Return the error for weights that move further away with every step."""
     return DataError(
         f"{prefix(origin)}the weights diverge: these columns correlate too much for"

@@ -39,9 +39,9 @@ from ..parameters import (
 from .data import SCALES, Cost, Matrix, Pairs, do_nothing, slices
 from .learner import MatrixLearner, MatrixRule, Solution
 
-MIN_FORECAST_WORK = 2e10  # pairs of rows times features: less takes seconds and needs no forecast
+SMALL = 2e10  # pairs of rows times features: less takes seconds and needs no forecast
 SAMPLE_FEATURES = 64  # that are timed
-LONG_SECONDS = 60.0  # shorter work is not announced
+LONG = 60.0  # shorter work is not announced
 TYPICAL_ROUNDS = 10  # of I-RELIEF
 AUTO_WIDTH = 0.5  # standard deviations of the distances: sigma="auto" of I-RELIEF
 
@@ -113,7 +113,7 @@ class WeighingRule(MatrixRule[FeatureWeights]):
 def announce(pairs: Pairs, method: str, passes: float) -> None:
     """Log the time and memory of long work; ``passes`` is the work in units of all distances."""
     seconds = forecast(pairs, passes)
-    if seconds > LONG_SECONDS:
+    if seconds > LONG:
         logger.warning(
             "%s%s on %s rows and %s features takes about %s and %s of memory",
             prefix(pairs.matrix.origin),
@@ -127,7 +127,7 @@ def announce(pairs: Pairs, method: str, passes: float) -> None:
 
 def forecast(pairs: Pairs, passes: float) -> float:
     """Return the expected seconds of the work, from timing a few features; 0 if it is small."""
-    if pairs.n_rows**2 * pairs.varying.size < MIN_FORECAST_WORK:
+    if pairs.n_rows**2 * pairs.varying.size < SMALL:
         return 0.0
     seconds_of(pairs, SAMPLE_FEATURES)  # compiles, which must not count
     seconds_few, seconds_many = (
