@@ -217,10 +217,10 @@ def test_features_that_come_twice_are_refused_and_leave_no_trace(estimator: Any)
     before = selector.model().to_bytes()
     held = int(selector.learner.remembered()[0])
     with pytest.raises(
-        DataError, match=rf"feature {held} comes twice; give every feature an id of its own"
+        DataError, match=rf"feature {held} appears twice; give every feature a different id"
     ):
         selector.partial_fit_columns(columns[:, 2:], feature_ids=[7, held, 8])
-    with pytest.raises(DataError, match="feature 7 comes twice"):
+    with pytest.raises(DataError, match="feature 7 appears twice"):
         selector.partial_fit_columns(columns[:, 2:], feature_ids=[7, 8, 7])
     assert selector.model().to_bytes() == before
     selector.partial_fit_columns(columns[:, 2:], feature_ids=[7, 9, 8])
@@ -237,7 +237,7 @@ def test_refused_groups_leave_no_trace(make: Any, groups: list[int]) -> None:
     columns, y = noisy_copies(31)
     selector = make().partial_fit_columns(columns[:, :2], y, groups=[1, 2])
     before = selector.model().to_bytes()
-    with pytest.raises(DataError, match=r"group \d comes in two parts"):
+    with pytest.raises(DataError, match=r"group \d appears in two parts"):
         selector.partial_fit_columns(columns[:, 2:], groups=groups)
     assert selector.model().to_bytes() == before
     selector.partial_fit_columns(columns[:, 2:], groups=[2] * 20 + [3] * 9)

@@ -191,7 +191,7 @@ def check_refused_columns_leave_no_trace(make: Maker) -> None:
         uninterrupted.partial_fit_block(block)
         if not learner.learner.rule.takes_again:
             assert_refused_without_trace(
-                learner, columns_of(X[:, :3], ids=np.array([90, 91, 90])), "comes twice"
+                learner, columns_of(X[:, :3], ids=np.array([90, 91, 90])), "appears twice"
             )
     assert_same(learner, uninterrupted, "after columns that were refused")
 

@@ -253,7 +253,7 @@ def test_a_wide_table_with_gaps(tmp_path):
     np.testing.assert_array_equal(gathered(source)[1], X.astype(np.float32))
     with pytest.raises(
         ss.DataError,
-        match=r"column 'gene 7' is missing in row 5; fill it in, or let missing='skip'",
+        match=r"column 'gene 7' is missing in row 5; fill it in, or set missing='skip'",
     ):
         ss.SAOLA().fit_source(source)
     for data in (source, ss.open_source(tmp_path / "wide.csv", "sick")):

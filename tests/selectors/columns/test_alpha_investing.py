@@ -27,8 +27,8 @@ def test_agrees_with_the_oracle(seed, n_rows, n_columns, density):
     y = X[:, :3].sum(axis=1) + random.normal(0, 0.3, n_rows)
     expected, closest = oracle.select(X.T, y)
     assume(closest > 1e-6)
-    found = ss.AlphaInvesting().fit_source([columns_of(csc_array(X))], y).selection()
-    assert found.indices.tolist() == expected
+    selection = ss.AlphaInvesting().fit_source([columns_of(csc_array(X))], y).selection()
+    assert selection.indices.tolist() == expected
 
 
 def test_columns_without_anything_new_are_not_taken_and_cost_their_test():
@@ -44,13 +44,13 @@ def test_columns_without_anything_new_are_not_taken_and_cost_their_test():
     wealth = 0.5
     for i in range(2, 8):  # the constant was the first
         wealth += (0.5 if i == 4 else 0.0) - wealth / (2 * i)
-    state = selector.learner.results.settled()
+    state = selector.learner.results.final_state()
     assert state.wealth[0] == pytest.approx(wealth)
     y = (y - y.mean()) / np.linalg.norm(y - y.mean())  # as it is learned
-    left = y - np.polyval(np.polyfit(signal, y, 1), signal)
-    np.testing.assert_allclose(state.residual, left, atol=1e-12)
-    assert state.error[0] == pytest.approx(left @ left)
-    assert selector.selection().scores[0] == pytest.approx(30.0 * (1.0 - left @ left))
+    residual = y - np.polyval(np.polyfit(signal, y, 1), signal)
+    np.testing.assert_allclose(state.residual, residual, atol=1e-12)
+    assert state.error[0] == pytest.approx(residual @ residual)
+    assert selector.selection().scores[0] == pytest.approx(30.0 * (1.0 - residual @ residual))
 
 
 def test_the_kernel_stops_when_there_is_no_free_slot():

@@ -1,4 +1,4 @@
-"""AsyOS: the simulation against its oracle, and the pieces that an engine drives."""
+"""Test AsyOS: the simulation against its oracle, and the parts that an engine drives."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from tests.oracles import asyos as oracle
 SAFE = 1e-7
 
 
-def problem(seed, n_rows, n_columns, density, loss):
-    """Columns with a mean, some of them twice or constant, and a target that a few of them make."""
+def make_problem(seed, n_rows, n_columns, density, loss):
+    """Return columns with a mean, some equal or constant, and a target made of a few of them."""
     random = np.random.default_rng(seed)
     X = random.normal(0.5, 1, (n_rows, n_columns)) * (random.random((n_rows, n_columns)) < density)
     for column in range(7, n_columns, 9):
@@ -30,7 +30,7 @@ def problem(seed, n_rows, n_columns, density, loss):
     return X, y if loss == "squared" else np.where(y > np.quantile(y, 0.4), 1, -1)
 
 
-def as_solved(y, loss):
+def standardize_target(y, loss):
     return (y - y.mean()) / y.std() if loss == "squared" else y.astype(float)
 
 
@@ -49,12 +49,12 @@ def as_solved(y, loss):
     st.integers(1, 2),
 )
 def test_agrees_with_the_oracle(
-    loss, workers, staleness, seed, n_rows, n_columns, density, more, steps, scans
+    loss, workers, staleness, seed, n_rows, n_columns, density, extra, steps, scans
 ):
-    X, y = problem(seed, n_rows, n_columns, density, loss)
-    (step, m), wanted = steps, workers + more
+    X, y = make_problem(seed, n_rows, n_columns, density, loss)
+    (step, m), wanted = steps, workers + extra
     delay = {"q": workers, "2q": 2 * workers}.get(staleness) or int(staleness)
-    solved = as_solved(y, loss)
+    solved = standardize_target(y, loss)
     kept, levels, pushes, closest = oracle.asyos(
         X, solved, wanted, loss, workers, delay, step, m, scans
     )
@@ -64,8 +64,8 @@ def test_agrees_with_the_oracle(
     expected = oracle.merged(X, kept)
     params = {"loss": loss, "n_scans": scans, "step": step, "m": m, "refit": False}
     for data in (X, csc_array(X)):
-        found = ss.AsyOS(wanted, workers=workers, staleness=delay, **params).fit(data, y)
-        selection, state = found.selection(), found.learner.memory.state
+        selector = ss.AsyOS(wanted, workers=workers, staleness=delay, **params).fit(data, y)
+        selection, state = selector.selection(), selector.learner.memory.state
         assert selection.indices.tolist() == sorted(expected)
         close = {"rtol": 1e-7, "atol": 1e-9}
         np.testing.assert_allclose(
@@ -77,7 +77,7 @@ def test_agrees_with_the_oracle(
         )
 
 
-def planted(n_rows=400, n_columns=600, n_true=10, noise=0.5, correlation=0.0):
+def make_planted(n_rows=400, n_columns=600, n_true=10, noise=0.5, correlation=0.0):
     random = np.random.default_rng(0)
     X = random.normal(0, 1, (n_rows, n_columns))
     if correlation:
@@ -91,31 +91,31 @@ def planted(n_rows=400, n_columns=600, n_true=10, noise=0.5, correlation=0.0):
 @pytest.mark.parametrize("refit", [True, False])
 @pytest.mark.parametrize("loss", LOSSES)
 def test_one_worker_is_online_substitution(loss, refit, staleness):
-    X, y, _ = planted()
+    X, y, _ = make_planted()
     y = y if loss == "squared" else np.where(y > 1, 1, 0)
-    alone = ss.OnlineSubstitution(20, loss=loss, solver="paper", refit=refit).fit(X, y)
-    one = ss.AsyOS(20, workers=1, staleness=staleness, loss=loss, refit=refit).fit(X, y)
-    assert one.selection().indices.tolist() == alone.selection().indices.tolist()
-    np.testing.assert_allclose(one.coef_, alone.coef_, rtol=0, atol=1e-10)
-    assert one.intercept_ == pytest.approx(alone.intercept_, rel=0, abs=1e-10)
+    substitution = ss.OnlineSubstitution(20, loss=loss, solver="paper", refit=refit).fit(X, y)
+    single = ss.AsyOS(20, workers=1, staleness=staleness, loss=loss, refit=refit).fit(X, y)
+    assert single.selection().indices.tolist() == substitution.selection().indices.tolist()
+    np.testing.assert_allclose(single.coef_, substitution.coef_, rtol=0, atol=1e-10)
+    assert single.intercept_ == pytest.approx(substitution.intercept_, rel=0, abs=1e-10)
 
 
 @pytest.mark.parametrize("workers", [2, 5, 10])
 def test_workers_find_planted_columns_together(workers):
-    X, y, planted_columns = planted()
-    found = ss.AsyOS(20, workers=workers).fit(X, y)
-    assert set(planted_columns) <= set(found.selection().indices)
-    assert found.score(X, y) > 0.95
+    X, y, planted_columns = make_planted()
+    selector = ss.AsyOS(20, workers=workers).fit(X, y)
+    assert set(planted_columns) <= set(selector.selection().indices)
+    assert selector.score(X, y) > 0.95
 
 
 @pytest.mark.parametrize("workers", [1, 3, 7])
 def test_the_centre_has_the_scores_of_the_model(workers):
-    """What the centre believes of the error is true: ||Z w - y|| by the model is that by its u."""
-    X, y, _ = planted()
-    found = ss.AsyOS(20, workers=workers, refit=False).fit(X, y)
-    u = Centre(found.learner.memory.state.parts).scores()
-    np.testing.assert_allclose(found.predict(X), y.mean() + y.std() * u, rtol=0, atol=1e-9)
-    assert np.linalg.norm(found.predict(X) - y) == pytest.approx(
+    """The error that follows from the u of the centre is that of the model: ||Z w - y||."""
+    X, y, _ = make_planted()
+    selector = ss.AsyOS(20, workers=workers, refit=False).fit(X, y)
+    u = Centre(selector.learner.memory.state.parts).scores()
+    np.testing.assert_allclose(selector.predict(X), y.mean() + y.std() * u, rtol=0, atol=1e-9)
+    assert np.linalg.norm(selector.predict(X) - y) == pytest.approx(
         np.linalg.norm(y.mean() + y.std() * u - y)
     )
 
@@ -125,14 +125,16 @@ def test_the_level_is_found_by_all_workers():
     X = random.normal(0, 1, (500, 200))
     y = np.where(X[:, 0] + X[:, 1] + random.logistic(0, 0.5, 500) > 1.5, "rare", "usual")
     for workers in (1, 4):
-        found = ss.AsyOS(4, workers=workers, refit=False).fit(X, y)
-        assert found.predict_proba(X)[:, 0].mean() == pytest.approx((y == "rare").mean(), abs=0.02)
+        selector = ss.AsyOS(4, workers=workers, refit=False).fit(X, y)
+        assert selector.predict_proba(X)[:, 0].mean() == pytest.approx(
+            (y == "rare").mean(), abs=0.02
+        )
 
 
 @pytest.mark.parametrize("staleness", [0, 3, 40])
 def test_a_scan_is_resumed_where_it_was(staleness, tmp_path):
-    """Saved and loaded every few columns, in blocks of any size: the same weights, parts and pushes to the bit."""
-    X, y, _ = planted(n_columns=90)
+    """Saving and loading every few columns, in blocks of any size, changes no bit of the state."""
+    X, y, _ = make_planted(n_columns=90)
     expected = ss.AsyOS(8, workers=3, staleness=staleness).fit(csc_array(X), y)
     model = ss.AsyOS(8, workers=3, staleness=staleness).start(y=y)
     for scan, size in ((0, 7), (1, 11)):
@@ -150,36 +152,36 @@ def test_a_scan_is_resumed_where_it_was(staleness, tmp_path):
     )
 
 
-# ---- the pieces, driven as an engine does
+# ---- the parts, driven as an engine does
 
 
-def pieces(X, y, wanted=12, workers=3):
-    """A rule, workers that have nothing yet, and blocks of columns for each of them."""
+def make_parts(X, y, wanted=12, workers=3):
+    """Return a learner, its rule, workers without columns, and blocks of columns for each."""
     learner = ASYOS.make(wanted, workers=workers, staleness=0, refit=False).start(X.shape[1], y=y)
     rule = learner.rule
     blocks = [columns_of(X[:, start : start + 16], start) for start in range(0, X.shape[1], 16)]
     return (
         learner,
         rule,
-        rule.workers(rule.start().workers),
+        rule.make_workers(rule.start().workers),
         [blocks[worker::workers] for worker in range(workers)],
     )
 
 
-def run(centre, workers, blocks, rounds, lost=None):
-    """Workers take blocks in turn, each reading u when it pushes; all but the one that is lost."""
+def run_rounds(centre, workers, blocks, rounds, lost=None):
+    """Let workers learn blocks in turn, each reading u when it pushes, except a lost one."""
     for number in rounds:
-        for worker, mine in zip(workers, blocks, strict=True):
-            at = workers.index(worker)
-            if at != lost and number < len(mine):
-                centre.exchange(at, worker.offer(mine[number], centre.scores()))
+        for worker, blocks_of_worker in zip(workers, blocks, strict=True):
+            position = workers.index(worker)
+            if position != lost and number < len(blocks_of_worker):
+                centre.exchange(position, worker.offer(blocks_of_worker[number], centre.scores()))
 
 
 def test_an_engine_drives_the_pieces_by_blocks():
-    X, y, planted_columns = planted()
-    learner, rule, workers, blocks = pieces(X, y)
+    X, y, planted_columns = make_planted()
+    learner, rule, workers, blocks = make_parts(X, y)
     centre = Centre(np.zeros((3, y.size)))
-    run(centre, workers, blocks, range(len(blocks[0])))
+    run_rounds(centre, workers, blocks, range(len(blocks[0])))
     learner.memory.state = rule.gather([worker.state for worker in workers])
     assert set(planted_columns) <= set(learner.results.selection().indices)
     u = y.mean() + y.std() * centre.scores()
@@ -188,20 +190,20 @@ def test_an_engine_drives_the_pieces_by_blocks():
 
 
 def test_one_worker_with_blocks_is_online_substitution():
-    """Between two columns of a block a worker sees what it did itself."""
-    X, y, _ = planted()
+    """Between two columns of a block a worker sees its own change."""
+    X, y, _ = make_planted()
     alone = ss.OnlineSubstitution(12, solver="paper", n_scans=1, refit=False).fit(X, y)
-    _, _, workers, blocks = pieces(X, y, workers=1)
+    _, _, workers, blocks = make_parts(X, y, workers=1)
     centre = Centre(np.zeros((1, y.size)))
-    run(centre, workers, blocks, range(len(blocks[0])))
+    run_rounds(centre, workers, blocks, range(len(blocks[0])))
     assert sorted(workers[0].ids.tolist()) == alone.selection().indices.tolist()
     np.testing.assert_allclose(
         y.mean() + y.std() * centre.scores(), alone.predict(X), rtol=0, atol=1e-9
     )
 
 
-def in_step(X, y, wanted, workers, size, **params):
-    """Blocks taken by all workers at once, none of which knows what the others do: the centre's scores after that."""
+def learn_in_step(X, y, wanted, workers, size, **params):
+    """Let workers learn blocks at once, without changes of the others; return final scores."""
     learner = ASYOS.make(wanted, workers=workers, **params)
     learner.start(y=y)
     parallel = [BlockWorker(rule, workers) for rule in learner.rule.rules]
@@ -221,9 +223,9 @@ def in_step(X, y, wanted, workers, size, **params):
 @pytest.mark.parametrize("size", [8, 64])
 @pytest.mark.parametrize("workers", [2, 4, 8])
 def test_workers_that_take_blocks_do_not_overshoot_together(workers, size):
-    """Columns that correlate: if each worker did all that is good by itself, the weights would diverge."""
-    X, y, _ = planted(n_columns=4000, correlation=0.3)
-    u, parallel = in_step(X, y, 40, workers, size, m=16.0)
+    """With correlated columns the weights would diverge if each worker made the full step."""
+    X, y, _ = make_planted(n_columns=4000, correlation=0.3)
+    u, parallel = learn_in_step(X, y, 40, workers, size, m=16.0)
     goal = standardized_target(y)
     assert np.linalg.norm(u - goal) < 0.8 * np.linalg.norm(goal)
     np.testing.assert_allclose(u, sum(worker.part() for worker in parallel), rtol=0, atol=1e-12)
@@ -231,17 +233,17 @@ def test_workers_that_take_blocks_do_not_overshoot_together(workers, size):
 
 @pytest.mark.parametrize("size", [8, 64])
 def test_workers_that_take_blocks_find_the_level_together(size):
-    X, y, _ = planted()
+    X, y, _ = make_planted()
     rare = np.where(y > np.quantile(y, 0.9), 1, 0)
-    u, _ = in_step(X, rare, 8, 4, size)
+    u, _ = learn_in_step(X, rare, 8, 4, size)
     assert (1 / (1 + np.exp(-u))).mean() == pytest.approx(0.1, abs=0.03)
 
 
 @pytest.mark.parametrize("size", [1, 7, 300])
 def test_one_worker_that_takes_blocks_is_online_substitution_to_the_bit(size):
-    X, y, _ = planted()
+    X, y, _ = make_planted()
     alone = ss.OnlineSubstitution(12, solver="paper", refit=False).fit(X, y)
-    _, (worker,) = in_step(X, y, 12, 1, size)
+    _, (worker,) = learn_in_step(X, y, 12, 1, size)
     used = worker.ids.size
     assert worker.ids.tolist() == alone.learner.memory.state.slots.ids[:used].tolist()
     assert (
@@ -250,36 +252,36 @@ def test_one_worker_that_takes_blocks_is_online_substitution_to_the_bit(size):
 
 
 def test_a_lost_worker_leaves_the_parts_of_the_others():
-    X, y, _ = planted()
-    _, _, workers, blocks = pieces(X, y)
+    X, y, _ = make_planted()
+    _, _, workers, blocks = make_parts(X, y)
     centre = Centre(np.zeros((3, y.size)))
-    run(centre, workers, blocks, range(5))
+    run_rounds(centre, workers, blocks, range(5))
     u = centre.forget(1)
     np.testing.assert_array_equal(u, centre.parts[[0, 2]].sum(axis=0))
     np.testing.assert_allclose(u, workers[0].part() + workers[2].part(), rtol=0, atol=1e-12)
-    run(centre, workers, blocks, range(5, 8), lost=1)
+    run_rounds(centre, workers, blocks, range(5, 8), lost=1)
     np.testing.assert_allclose(
         centre.scores(), workers[0].part() + workers[2].part(), rtol=0, atol=1e-12
     )
 
 
-@pytest.mark.parametrize("anew", [True, False])
-def test_a_lost_worker_starts_again(anew):
-    """From its last push or from nothing: in the end u is the sum of what the workers have."""
-    X, y, _ = planted()
-    _, rule, workers, blocks = pieces(X, y)
+@pytest.mark.parametrize("from_start", [True, False])
+def test_a_lost_worker_starts_again(from_start):
+    """From its last push or without columns: finally u is the sum of the parts of the workers."""
+    X, y, _ = make_planted()
+    _, rule, workers, blocks = make_parts(X, y)
     centre = Centre(np.zeros((3, y.size)))
-    run(centre, workers, blocks, range(5))
+    run_rounds(centre, workers, blocks, range(5))
     saved = rule.gather([worker.state for worker in workers]).workers[1]
     centre.forget(1)
-    workers[1] = Worker(rule.rules[1], 3, None if anew else saved)
+    workers[1] = Worker(rule.rules[1], 3, None if from_start else saved)
     before = centre.scores()
-    u = centre.register(1, None if anew else workers[1].part())
+    u = centre.register(1, None if from_start else workers[1].part())
     np.testing.assert_allclose(u, before + workers[1].part(), rtol=0, atol=1e-12)
-    run(centre, workers, blocks, range(5, len(blocks[0])))
-    truth = sum(worker.part() for worker in workers)
-    np.testing.assert_allclose(centre.scores(), truth, rtol=0, atol=1e-12)
-    assert np.linalg.norm(truth - standardized_target(y)) < 0.5 * np.linalg.norm(
+    run_rounds(centre, workers, blocks, range(5, len(blocks[0])))
+    sum_of_parts = sum(worker.part() for worker in workers)
+    np.testing.assert_allclose(centre.scores(), sum_of_parts, rtol=0, atol=1e-12)
+    assert np.linalg.norm(sum_of_parts - standardized_target(y)) < 0.5 * np.linalg.norm(
         standardized_target(y)
     )
 
@@ -298,10 +300,11 @@ def test_shares_add_up():
 
 
 def test_a_worker_keeps_no_more_than_its_share():
-    X, y, _ = planted()
-    found = ss.AsyOS(11, workers=4).fit(X, y)
+    X, y, _ = make_planted()
+    selector = ss.AsyOS(11, workers=4).fit(X, y)
     assert [
-        worker.ids.size for worker in found.learner.rule.workers(found.learner.memory.state.workers)
+        worker.ids.size
+        for worker in selector.learner.rule.make_workers(selector.learner.memory.state.workers)
     ] == [
         3,
         3,
@@ -333,34 +336,34 @@ def test_a_worker_keeps_no_more_than_its_share():
     ],
 )
 def test_parameters_without_meaning_are_refused(params, message):
-    X, y, _ = planted(n_columns=20)
+    X, y, _ = make_planted(n_columns=20)
     with pytest.raises(ValueError, match=message):
         ss.AsyOS(5, **{"workers": 2, **params}).fit(X, y)
 
 
 def test_as_many_workers_as_features():
-    X, y, planted_columns = planted()
-    found = ss.AsyOS(20, workers=20, m=2.0).fit(X, y)
-    assert len(found.selection()) == 20
-    assert len(set(planted_columns) & set(found.selection().indices)) >= 8
+    X, y, planted_columns = make_planted()
+    selector = ss.AsyOS(20, workers=20, m=2.0).fit(X, y)
+    assert len(selector.selection()) == 20
+    assert len(set(planted_columns) & set(selector.selection().indices)) >= 8
 
 
 def test_fewer_features_than_wanted():
-    X, y, _ = planted(n_columns=7, n_true=3)
+    X, y, _ = make_planted(n_columns=7, n_true=3)
     X[:, 3] = 4.0
     assert ss.AsyOS(50, workers=9).fit(X, y).selection().indices.tolist() == [0, 1, 2, 4, 5, 6]
 
 
 def test_of_columns_that_are_the_same_at_two_workers_one_is_selected():
-    X, y, planted_columns = planted()
+    X, y, planted_columns = make_planted()
     twice = np.repeat(X, 2, axis=1)
     twice[:, 1::2] *= -3.0
-    found = ss.AsyOS(20, workers=2, refit=False).fit(twice, y)
-    chosen = found.selection().indices
+    selector = ss.AsyOS(20, workers=2, refit=False).fit(twice, y)
+    chosen = selector.selection().indices
     assert np.unique(chosen // 2).size == chosen.size
     assert set(2 * planted_columns) <= set(chosen)
-    u = y.mean() + y.std() * Centre(found.learner.memory.state.parts).scores()
-    np.testing.assert_allclose(found.predict(twice), u, rtol=0, atol=1e-9)
+    u = y.mean() + y.std() * Centre(selector.learner.memory.state.parts).scores()
+    np.testing.assert_allclose(selector.predict(twice), u, rtol=0, atol=1e-9)
 
 
 def test_weights_that_diverge_are_an_error():
@@ -368,10 +371,10 @@ def test_weights_that_diverge_are_an_error():
     X = random.normal(0, 1, (100, 1)) + 0.1 * random.normal(0, 1, (100, 300))
     selector = ss.AsyOS(20, n_scans=10)
     with pytest.raises(
-        ss.DataError, match=r"the weights diverge.* or online-substitution with solver='pool'"
+        ss.DataError, match=r"the weights diverge.* or use online-substitution with solver='pool'"
     ):
         selector.fit(X, X[:, 0])
-    assert len(selector.selection()) == 20  # there is something left to look at
+    assert len(selector.selection()) == 20  # the result before the error can be read
     with pytest.warns(UserWarning, match="the steps led away from the target"):
         ss.AsyOS(20, n_scans=1).fit(X, X[:, 0])
 
@@ -390,11 +393,11 @@ def test_a_block_whose_weights_diverge_leaves_the_learner_as_it_was(make):
 
 
 def test_a_staleness_beyond_the_data_reads_nothing_of_others():
-    """Every worker then learns by itself: what it pushes is as if it were alone, with its part of the level."""
-    X, y, _ = planted(n_columns=60)
+    """Then every worker learns as if it were alone, with its part of the level."""
+    X, y, _ = make_planted(n_columns=60)
     params = {"n_scans": 1, "refit": False}
-    found = ss.AsyOS(6, workers=2, staleness=10**6, **params).fit(X, y)
+    selector = ss.AsyOS(6, workers=2, staleness=10**6, **params).fit(X, y)
     alone = [ss.AsyOS(3, workers=1, **params).fit(X[:, start::2], y) for start in (0, 1)]
-    ids = [2 * one.selection().indices + start for start, one in enumerate(alone)]
-    assert found.selection().indices.tolist() == sorted(np.concatenate(ids).tolist())
-    assert len(found.learner.memory.state.pushes) < 200
+    ids = [2 * single.selection().indices + start for start, single in enumerate(alone)]
+    assert selector.selection().indices.tolist() == sorted(np.concatenate(ids).tolist())
+    assert len(selector.learner.memory.state.pushes) < 200

@@ -38,7 +38,7 @@ print(limit, learner.n_features_seen_, *learner.selection().indices)
 
 
 class ManyColumns(ColumnSource):
-    """Columns of noise, one of them telling the class."""
+    """Columns of noise, one of which predicts the class."""
 
     def __init__(self, n_features: int) -> None:
         super().__init__(SourceFacts("noise", ROWS, n_features, value_type=np.float32))
@@ -58,23 +58,23 @@ class ManyColumns(ColumnSource):
 
 
 def stream_within(tmp_path: Path, n_features: int, limit: int) -> tuple[int, int]:
-    """The limit that a process kept while it went over a file, and the size of the file."""
+    """Return the memory limit of a process that read a file, and the size of the file."""
     small, large = tmp_path / "small.parquet", tmp_path / "large.parquet"
     write_columns(small, ManyColumns(AT_ONCE))
     write_columns(large, ManyColumns(n_features))
-    thrifty = {
+    environment = {
         "MALLOC_ARENA_MAX": "1",
         "OPENBLAS_NUM_THREADS": "1",
         "ARROW_DEFAULT_MEMORY_POOL": "system",
     }
     command = [sys.executable, "-c", STREAM, str(small), str(large), str(limit)]
-    done = subprocess.run(
-        command, env={**os.environ, **thrifty}, capture_output=True, text=True, check=False
+    process = subprocess.run(
+        command, env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
-    assert done.returncode == 0, done.stderr
-    kept, seen, *selected = map(int, done.stdout.split())
-    assert (seen, selected) == (n_features, [INFORMATIVE])
-    return kept, large.stat().st_size
+    assert process.returncode == 0, process.stderr
+    limit_kept, n_seen, *selected = map(int, process.stdout.split())
+    assert (n_seen, selected) == (n_features, [INFORMATIVE])
+    return limit_kept, large.stat().st_size
 
 
 @pytest.mark.slow

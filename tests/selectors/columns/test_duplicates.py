@@ -1,4 +1,4 @@
-"""Exact copies of kept features: dropped unless the rule is to decide, counted, named."""
+"""Test that exact copies of kept features are dropped, unless the rule decides, and named."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ EVERY_RULE = pytest.mark.parametrize(
 NAMES = np.array(["a", "b", "c", "a again", "a once more"], object)
 
 
-def copies(discrete: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Three columns that say something, and two copies of the first."""
+def make_copies(discrete: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    """Return three relevant columns and two copies of the first, with labels."""
     random = np.random.default_rng(3)
     X = random.normal(size=(400, 3))
     y = (X @ [1.0, 0.6, 0.4] + 0.5 * random.normal(size=400) > 0).astype(int)
@@ -42,7 +42,7 @@ def copies(discrete: bool = False) -> tuple[np.ndarray, np.ndarray]:
     return X[:, [0, 1, 2, 0, 0]], y
 
 
-def learned(method: str, X: Any, y: Any, **params: Any) -> Any:
+def learn(method: str, X: Any, y: Any, **params: Any) -> Any:
     learner: Any = find_method(method).make(**params)
     names = NAMES[: X.shape[1]] if X.shape[1] <= NAMES.size else None
     learner.remarks = train(learner, ArraySource(X, y, names)).remarks
@@ -52,42 +52,42 @@ def learned(method: str, X: Any, y: Any, **params: Any) -> Any:
 @EVERY_RULE
 @pytest.mark.parametrize("discrete", [False, True])
 def test_of_copies_the_first_is_kept(method, params, discrete):
-    X, y = copies(discrete)
-    alone = learned(method, X[:, :3], y, **params)
-    learner = learned(method, X, y, **params)
+    X, y = make_copies(discrete)
+    without_copies = learn(method, X[:, :3], y, **params)
+    learner = learn(method, X, y, **params)
     assert (
-        learner.results.selection().indices.tolist() == alone.results.selection().indices.tolist()
+        learner.results.selection().indices.tolist()
+        == without_copies.results.selection().indices.tolist()
     )
     assert learner.results.n_duplicates_ == learner.results.findings().details["duplicates"] == 2
     (remark,) = [remark for remark in learner.remarks if remark.kind == "copies dropped"]
     assert "2 exact copies" in remark.message
     assert "column 'a again' = column 'a', column 'a once more' = column 'a'" in remark.message
-    assert not [remark for remark in alone.remarks if remark.kind == "copies dropped"]
+    assert not [remark for remark in without_copies.remarks if remark.kind == "copies dropped"]
 
 
 @EVERY_RULE
 def test_the_rule_alone_keeps_copies(method, params):
-    X, y = copies()
-    learner = learned(method, X, y, **params, duplicates="keep")
+    X, y = make_copies()
+    learner = learn(method, X, y, **params, duplicates="keep")
     assert {0, 3, 4} <= set(learner.results.selection().indices.tolist())
     assert learner.results.findings().details["duplicates"] == 0
 
 
 @EVERY_RULE
 def test_equal_but_for_shift_unit_or_labels_is_no_copy(method, params):
-    X, y = copies(discrete=True)
+    X, y = make_copies(discrete=True)
     for other in (2.0 * X[:, 0], X[:, 0] + 1.0, 1.0 - X[:, 0], X[:, 0] * 3.0):
         assert (
-            learned(method, np.column_stack([X[:, 0], other]), y, **params).results.n_duplicates_
-            == 0
+            learn(method, np.column_stack([X[:, 0], other]), y, **params).results.n_duplicates_ == 0
         )
 
 
 @EVERY_RULE
 @pytest.mark.parametrize("size", [1, 2, 5])
 def test_blocks_do_not_matter(method, params, size, tmp_path: Path):
-    X, y = copies()
-    whole = learned(method, X, y, **params)
+    X, y = make_copies()
+    whole = learn(method, X, y, **params)
     learner: Any = find_method(method).make(**params).start(y=y)
     for start in range(0, 5, size):
         part = slice(start, start + size)
@@ -103,16 +103,16 @@ def test_blocks_do_not_matter(method, params, size, tmp_path: Path):
 
 
 def test_missing_values_are_part_of_a_copy():
-    X, y = copies()
+    X, y = make_copies()
     X[::9] = np.nan
     X[5, 4] = np.nan
-    learner = learned("saola", X, y, missing="skip")
+    learner = learn("saola", X, y, missing="skip")
     assert learner.results.n_duplicates_ == 1
     assert 3 not in learner.results.selection().indices
 
 
 def test_copies_are_dropped_across_groups():
-    X, y = copies()
+    X, y = make_copies()
     selection = ss.GroupSAOLA().fit(X, y, groups=[0, 0, 1, 1, 2]).selection()
     assert selection.indices.tolist() == [0, 1, 2]
     assert selection.groups.tolist() == [0, 0, 1]
@@ -120,9 +120,9 @@ def test_copies_are_dropped_across_groups():
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
 def test_shards_drop_the_same_copies(workers):
-    X, y = copies()
+    X, y = make_copies()
     wide = np.column_stack([X, X[:, :3]])
-    one_pass = learned("saola", wide, y)
+    one_pass = learn("saola", wide, y)
     learner: Any = find_method("saola").make()
     with ThreadEngine(workers) as engine:
         remarks = train_column_shards(learner, ArraySource(wide, y), engine).remarks
@@ -136,8 +136,8 @@ def test_shards_drop_the_same_copies(workers):
     assert sum(learner.results.counts_.values()) == 8
 
 
-def prints(*columns: list[tuple[int, float]]) -> list[float]:
-    """Of columns of rows and values."""
+def fingerprints_of(*columns: list[tuple[int, float]]) -> list[float]:
+    """Return the fingerprints of columns of rows and values."""
     indptr = np.cumsum([0, *map(len, columns)])
     rows = np.array([row for column in columns for row, _ in column], np.int32)
     values = np.array([value for column in columns for _, value in column])
@@ -156,24 +156,24 @@ def test_fingerprints_of_columns_that_differ_are_different():
         [(0, 1.0), (3, 1.5), (4, -2.0), (7, np.nan), (8, 0.5)],
         [(0, 1.0), (3, -2.0), (4, 1.5), (6, np.nan), (8, 0.5)],
     ]
-    first, again, *found = prints(column, list(column), *others)
+    first, again, *different = fingerprints_of(column, list(column), *others)
     assert first == again
     assert np.isfinite(first)
-    assert len({first, *found}) == 1 + len(others)
+    assert len({first, *different}) == 1 + len(others)
 
 
 def test_the_fingerprint_of_a_column_is_that_of_saved_models():
-    """Models keep it: one that was saved knows the copies of its columns by it."""
+    """Models store fingerprints to recognise copies, so the function must not change."""
     golden = (1.0 + np.sqrt(5.0)) / 2.0 - 1.0
     factors = [1.0 + row * golden % 1.0 for row in (1, 4, 5)]
     expected = factors[0] * 2.0 - factors[1] * 5.0 + factors[2]
     np.testing.assert_allclose(
-        prints([(9, 1.0)], [(0, 2.0), (3, -5.0), (4, np.nan)])[1], expected, rtol=1e-12
+        fingerprints_of([(9, 1.0)], [(0, 2.0), (3, -5.0), (4, np.nan)])[1], expected, rtol=1e-12
     )
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "equal"),
+    ("line", "other", "equal"),
     [
         ([1.0, np.nan, 0.0], [1.0, np.nan, 0.0], True),
         ([1.0, np.nan, 0.0], [1.0, 2.0, 0.0], False),
@@ -183,5 +183,5 @@ def test_the_fingerprint_of_a_column_is_that_of_saved_models():
         ([], [], True),
     ],
 )
-def test_lines_are_equal_in_every_value_and_where_none_is(one, other, equal):
-    assert are_equal(np.array(one), np.array(other)) is equal
+def test_lines_are_equal_in_every_value_and_where_none_is(line, other, equal):
+    assert are_equal(np.array(line), np.array(other)) is equal

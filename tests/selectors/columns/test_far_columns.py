@@ -1,4 +1,4 @@
-"""Columns far from 0, or of numbers far from 1: what is selected does not depend on their origin or their unit."""
+"""Test that a selection does not depend on the origin or the unit of columns."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ METHODS: list[tuple[str, dict[str, Any]]] = [
 EVERY_METHOD = pytest.mark.parametrize(
     ("name", "params"), METHODS, ids=[f"{n}-{len(p)}" for n, p in METHODS]
 )
-STRONG = 3  # the column that says most
+STRONG = 3  # the most relevant column
 
 
-def problem(
+def make_problem(
     width: float = 1.0, shift: float = 0.0, unit: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Six columns; that which says most is of two decimals, so that rounding elsewhere makes no ties."""
+    """Return six columns; the most relevant has two decimals, so that rounding makes no ties."""
     random = np.random.default_rng(1)
     X = random.uniform(0, 1, (120, 6))
     X[:, STRONG] = np.round(X[:, STRONG], 2)
@@ -55,7 +55,7 @@ def problem(
     return X, y
 
 
-def selected(name: str, params: dict[str, Any], X: Any, y: Any) -> tuple[list[int], list[float]]:
+def select(name: str, params: dict[str, Any], X: Any, y: Any) -> tuple[list[int], list[float]]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "the weights still change")
         selection = getattr(ss, name)(**params).fit(X, y).selection()
@@ -66,10 +66,10 @@ def selected(name: str, params: dict[str, Any], X: Any, y: Any) -> tuple[list[in
 @pytest.mark.parametrize(("width", "shift"), [(1.0, 1e6), (3600.0, 1.7e9), (1.0, -1e10)])
 @pytest.mark.parametrize("form", [np.asarray, csc_array])
 def test_where_a_column_is_does_not_matter(name, params, width, shift, form):
-    near, scores = selected(name, params, *problem(width))
+    near, scores = select(name, params, *make_problem(width))
     assert STRONG in near
-    X, y = problem(width, shift)
-    far, far_scores = selected(name, params, form(X), y)
+    X, y = make_problem(width, shift)
+    far, far_scores = select(name, params, form(X), y)
     assert far == near
     np.testing.assert_allclose(far_scores, scores, rtol=1e-5)
 
@@ -77,42 +77,42 @@ def test_where_a_column_is_does_not_matter(name, params, width, shift, form):
 @EVERY_METHOD
 @pytest.mark.parametrize("unit", [2.0**-950, 2.0**-150, 2.0**100, 2.0**990])
 def test_the_unit_of_a_column_does_not_matter(name, params, unit):
-    expected, scores = selected(name, params, *problem())
-    found, found_scores = selected(name, params, *problem(unit=unit))
-    assert found == expected
-    np.testing.assert_allclose(found_scores, scores, rtol=1e-5)
+    expected, scores = select(name, params, *make_problem())
+    indices, scores_in_unit = select(name, params, *make_problem(unit=unit))
+    assert indices == expected
+    np.testing.assert_allclose(scores_in_unit, scores, rtol=1e-5)
 
 
 @EVERY_METHOD
 def test_enormous_values_are_refused_by_name(name, params):
-    X, y = problem()
+    X, y = make_problem()
     X[7, 2] = -1.1e300
     with pytest.raises(
         ss.DataError, match=r"feature 2 is -1.1e\+300 in row 8; .* divide the column"
     ):
-        selected(name, params, X, y)
+        select(name, params, X, y)
 
 
 @EVERY_METHOD
 @pytest.mark.parametrize("width", [1.0, 3600.0])
 def test_what_32_bits_cannot_hold_is_said(name, params, width):
-    X, y = problem(width, 1.7e9)
+    X, y = make_problem(width, 1.7e9)
     coarse = X.astype(np.float32)
     collapsed = np.ptp(coarse[:, STRONG]) == 0
     learner = find_method(name).make(**params)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         remarks = train(learner, ss.sources.arrays.ArraySource(coarse, y)).remarks
-    said = [
+    messages = [
         str(remark) for remark in remarks if remark.kind in ("coarse values", "collapsed values")
     ]
-    assert len(said) == 1
-    assert "feature 3;" in said[0]
-    assert "array of float64" in said[0]
+    assert len(messages) == 1
+    assert "feature 3;" in messages[0]
+    assert "array of float64" in messages[0]
     if not collapsed:
         with pytest.warns(UserWarning, match="32-bit numbers hold few of the values"):
             getattr(ss, name)(**params).fit(coarse, y)
-    exact = problem(width, 1024.0)[0].astype(np.float32)
+    exact = make_problem(width, 1024.0)[0].astype(np.float32)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.filterwarnings("ignore", "the weights still change|no feature was selected")
@@ -123,13 +123,13 @@ def test_what_32_bits_cannot_hold_is_said(name, params, width):
 @pytest.mark.parametrize("method", ["SAOLA", "AlphaInvesting", "OSFS", "OGFS", "IAMB"])
 def test_equal_values_are_constant_however_many(value, method):
     assert measure_column(100_003, np.full(100_003, value), 0, 100_003)[1] == 0.0
-    X, y = problem()
+    X, y = make_problem()
     X[:, 0] = value
     assert 0 not in getattr(ss, method)().fit(X, y).selection().indices
 
 
 def test_a_column_with_missing_values_may_be_far_from_0():
-    X, y = problem(3600.0, 1.7e9)
+    X, y = make_problem(3600.0, 1.7e9)
     X[::7, STRONG] = np.nan
     X[1::7, 5] = np.nan
     near = X.copy()
@@ -143,7 +143,7 @@ def test_a_column_with_missing_values_may_be_far_from_0():
 
 
 def test_of_the_rows_of_a_pair_a_column_may_be_far_from_0():
-    """The only row where it is 0 is missing in the other."""
+    """The only row where the column is 0 is missing in the other column."""
     random = np.random.default_rng(0)
     common = random.normal(size=200)
     X = np.column_stack([common, 1e9 + common + 0.1 * random.normal(size=200)])
@@ -168,15 +168,14 @@ def columns_of_lists(columns: list[list[float]]) -> tuple[Any, Any]:
     )
 
 
-FAR: list[
-    tuple[list[float], bool]
-] = [  # a column, and whether a shift or another unit would help it
+# A column, and True if a shift or another unit adds precision.
+FAR: list[tuple[list[float], bool]] = [
     (SPREAD, False),
     ([5.0, 6.0, 7.0, 10.0], True),
     ([10.0, 5.0, 10.0, 20.0], True),  # on both ends of the factor of two
     ([10.0, 4.999, 10.0, 20.0], False),
     ([10.0, 5.0, 10.0, 20.001], False),
-    ([5.0, 6.0, 7.0], False),  # a row without a value, which is 0
+    ([5.0, 6.0, 7.0], False),  # one row is 0
     ([-5.0, -6.0, -7.0, -10.0], True),
     ([5.0, 6.0, -7.0, 6.0], False),
     ([np.nan, 6.0, np.nan, 7.0], True),
@@ -195,19 +194,19 @@ FAR: list[
 @pytest.mark.parametrize(("column", "far"), FAR)
 def test_columns_that_a_shift_or_a_unit_would_help_are_found(column, far):
     indptr, values = columns_of_lists([[1.0, 2.0], column, SPREAD])
-    found = np.array([True] * 3)
-    centring.find_far(indptr, values, N_ROWS, 1, 3, True, found)
-    assert found.tolist() == [True, far, False]
+    is_far = np.array([True] * 3)
+    centring.find_far(indptr, values, N_ROWS, 1, 3, True, is_far)
+    assert is_far.tolist() == [True, far, False]
 
 
 def test_without_large_values_the_first_says_whether_all_are_looked_at():
-    """What begins with an ordinary number has no extreme size if there is none beyond MAX_SIZE."""
+    """A column with an ordinary first value is not extreme without values beyond MAX_SIZE."""
     indptr, values = columns_of_lists(
         [[1.0, HUGE, 3.0], [TINY, TINY / 2], [TINY, 1.0], [2.0**-200, TINY], []]
     )
-    found = np.ones(5, bool)
-    centring.find_far(indptr, values, N_ROWS, 0, 5, False, found)
-    assert found.tolist() == [False, True, False, False, False]
+    is_far = np.ones(5, bool)
+    centring.find_far(indptr, values, N_ROWS, 0, 5, False, is_far)
+    assert is_far.tolist() == [False, True, False, False, False]
 
 
 @pytest.mark.parametrize(("column", "far"), FAR)
@@ -215,21 +214,21 @@ def test_far_columns_are_shifted_by_their_first_value_and_others_stay(column, fa
     indptr, values = columns_of_lists([[8.0, 8.0, 8.0, 8.0], column, [9.0, 9.0, 9.0, 9.0]])
     before = values.copy()
     centring.centre_columns(indptr, N_ROWS, np.array([True, far, True]), 1, 2, values)
-    inside = slice(indptr[1], indptr[2])
+    span = slice(indptr[1], indptr[2])
     assert values[:4].tolist() == [8.0] * 4
     assert values[indptr[2] :].tolist() == [9.0] * 4
-    shown = before[inside]
+    original = before[span]
     if not far:
-        np.testing.assert_array_equal(values[inside], shown)
+        np.testing.assert_array_equal(values[span], original)
         return
-    present = shown[~np.isnan(shown)]
+    present = original[~np.isnan(original)]
     if len(column) == N_ROWS and max(abs(present)) < HUGE:
-        np.testing.assert_array_equal(values[inside], shown - present[0])
+        np.testing.assert_array_equal(values[span], original - present[0])
     else:  # a power of two
-        factor = values[inside][0] / shown[0]
-        np.testing.assert_array_equal(values[inside], shown * factor)
+        factor = values[span][0] / original[0]
+        np.testing.assert_array_equal(values[span], original * factor)
         assert np.frexp(factor)[0] == 0.5
-        assert 0.5 <= abs(values[inside]).max() < 1.0
+        assert 0.5 <= abs(values[span]).max() < 1.0
 
 
 def test_a_column_may_need_both_a_shift_and_another_unit():
@@ -260,12 +259,9 @@ STEP = 128.0
         ([BILLION, BILLION + 65 * STEP, BILLION, BILLION], False, False),
         ([-BILLION, -BILLION - STEP, -BILLION, -BILLION], True, True),
         ([BILLION, np.nan, np.nan, BILLION + STEP], True, True),
-        (
-            [BILLION - STEP / 2, BILLION, BILLION, BILLION],
-            True,
-            True,
-        ),  # below it they are half as far apart
-        ([BILLION, BILLION + STEP / 4, BILLION, BILLION], False, False),  # no 32-bit number
+        # Below 2^30 they are half as far apart.
+        ([BILLION - STEP / 2, BILLION, BILLION, BILLION], True, True),
+        ([BILLION, BILLION + STEP / 4, BILLION, BILLION], False, False),  # not a 32-bit number
         ([BILLION, BILLION + STEP, BILLION + 1.0, BILLION], False, False),
         ([BILLION] * 4, True, False),
         ([BILLION] * 3, False, False),
@@ -280,7 +276,7 @@ STEP = 128.0
 )
 def test_columns_of_few_32_bit_numbers_are_found(column, coarse, varies):
     indptr, values = columns_of_lists([SPREAD, column, [BILLION] * 4])
-    found, different = np.ones(3, bool), np.ones(3, bool)
-    centring.find_coarse(indptr, values, N_ROWS, 1, 2, found, different)
-    assert found.tolist() == [True, coarse, True]
-    assert different.tolist() == [True, varies, True]
+    is_coarse, has_variation = np.ones(3, bool), np.ones(3, bool)
+    centring.find_coarse(indptr, values, N_ROWS, 1, 2, is_coarse, has_variation)
+    assert is_coarse.tolist() == [True, coarse, True]
+    assert has_variation.tolist() == [True, varies, True]

@@ -18,8 +18,10 @@ from tests.selectors.columns.test_saola import problems
 @given(problems(), st.sampled_from([0.0, 0.05]))
 def test_fcbf_agrees_with_the_oracle(problem, delta):
     X, y = problem
-    found = ss.FCBF(delta=delta, bins=None).fit_source([columns_of(csc_array(X))], y).selection()
-    assert found.indices.tolist() == sorted(oracle.fcbf(X.T.tolist(), y.tolist(), delta))
+    selection = (
+        ss.FCBF(delta=delta, bins=None).fit_source([columns_of(csc_array(X))], y).selection()
+    )
+    assert selection.indices.tolist() == sorted(oracle.fcbf(X.T.tolist(), y.tolist(), delta))
 
 
 @settings(deadline=None)
@@ -30,14 +32,13 @@ def test_mrmr_agrees_with_the_oracle(problem, budget, criterion):
         [columns_of(csc_array(X))], y
     )
     expected = oracle.mrmr(X.T.tolist(), y.tolist(), budget, criterion == "quotient")
-    ids, _ = selector.learner.rule.kept(
-        selector.learner.results.settled()
-    )  # in the order of choice
+    # In the order of choice.
+    ids, _ = selector.learner.rule.kept(selector.learner.results.final_state())
     assert ids.tolist() == expected
 
 
 def test_columns_that_fcbf_has_removed_remove_no_others():
-    """The first is removed by the second, and would have removed the third, which the second does not."""
+    """The second column removes the first, which would have removed the third."""
     X = np.array(
         [
             [1, 0, 1, 1, 0, 1, 1, 0, 0, 1, 0, 0],
@@ -68,7 +69,7 @@ def test_mrmr_agrees_with_the_oracle_when_many_are_chosen(criterion, seed):
     )
     X[:, 7] = X[:, 2]
     selector = ss.MRMR(8, criterion=criterion, bins=None).fit(X, y)
-    ids, scores = selector.learner.rule.kept(selector.learner.results.settled())
+    ids, scores = selector.learner.rule.kept(selector.learner.results.final_state())
     expected = oracle.mrmr(X.T.tolist(), y.tolist(), 8, criterion == "quotient")
     assert ids.tolist() == expected
     weights = [1.0] * 60
@@ -79,31 +80,31 @@ def test_mrmr_agrees_with_the_oracle_when_many_are_chosen(criterion, seed):
         )
 
     relevance = [information(column, None) for column in expected]
-    shared = [
+    redundancy = [
         np.mean([information(a, b) for b in expected[:n]]) if n else None
         for n, a in enumerate(expected)
     ]
-    for n, (relevant, mean) in enumerate(zip(relevance, shared, strict=True)):
-        worth = (
+    for n, (relevant, redundant) in enumerate(zip(relevance, redundancy, strict=True)):
+        expected_score = (
             relevant
-            if mean is None
-            else relevant - mean
+            if redundant is None
+            else relevant - redundant
             if criterion == "difference"
-            else relevant / mean
+            else relevant / redundant
         )
-        assert scores[n] == pytest.approx(worth)
+        assert scores[n] == pytest.approx(expected_score)
 
 
-@pytest.mark.parametrize("face", [ss.FCBF, ss.MRMR])
-def test_numbers_are_binned_by_default(face):
+@pytest.mark.parametrize("estimator", [ss.FCBF, ss.MRMR])
+def test_numbers_are_binned_by_default(estimator):
     random = np.random.default_rng(2)
     X = random.standard_normal((400, 30))
     y = X[:, 11] > 0.3
-    assert face(1).fit(X, y).selection().indices.tolist() == [11]
+    assert estimator(1).fit(X, y).selection().indices.tolist() == [11]
 
 
-@pytest.mark.parametrize("face", [ss.FCBF, ss.MRMR])
-def test_a_regression_is_refused(face):
+@pytest.mark.parametrize("estimator", [ss.FCBF, ss.MRMR])
+def test_a_regression_is_refused(estimator):
     random = np.random.default_rng(2)
     with pytest.raises(ss.DataError, match="learns classes, and the target is a regression's"):
-        face().fit(random.standard_normal((50, 3)), random.standard_normal(50))
+        estimator().fit(random.standard_normal((50, 3)), random.standard_normal(50))

@@ -1,4 +1,4 @@
-"""Groups of features: how people give them, in any order of features, and what comes out."""
+"""Test groups of features: their forms, features in any order, and the results."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ NAMES = np.array(["stroma", "immune", "cycle", "repair", "other"], dtype=object)
 
 @pytest.fixture(scope="module")
 def genes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rows, labels, and for every column the number of its group, in no order."""
+    """Return rows, labels, and the number of the group of every column, unordered."""
     random = np.random.default_rng(3)
     y = random.integers(0, 2, 120)
     X = random.standard_normal((120, 24)) * (random.random((120, 24)) < 0.7)
@@ -49,7 +49,7 @@ def genes() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def by_first(groups: np.ndarray) -> np.ndarray:
-    """The columns, those of a group together, groups by their first column: slow and obvious."""
+    """Return columns sorted by group, groups in the order of their first column, by slow code."""
     order: list[int] = []
     for group in groups.tolist():
         if group not in [groups[column] for column in order]:
@@ -75,9 +75,9 @@ def test_groups_in_any_order_select_as_sorted_columns_do(genes, estimator, param
     X, y, groups = genes
     order = by_first(groups)
     expected = estimator(**params).fit(X[:, order], y, groups=groups[order]).selection()
-    found = estimator(**params).fit(form(X), y, groups=groups).selection()
-    assert len(found) > 1
-    assert chosen(found) == [
+    selection = estimator(**params).fit(form(X), y, groups=groups).selection()
+    assert len(selection) > 1
+    assert chosen(selection) == [
         (feature, score, groups[feature])
         for feature, score in sorted(
             zip(order[expected.indices].tolist(), expected.scores.tolist(), strict=True)
@@ -85,7 +85,7 @@ def test_groups_in_any_order_select_as_sorted_columns_do(genes, estimator, param
     ]
     named = estimator(**params).fit(form(X), y, groups=NAMES[groups].tolist()).selection()
     assert chosen(named) == [
-        (feature, score, NAMES[group]) for feature, score, group in chosen(found)
+        (feature, score, NAMES[group]) for feature, score, group in chosen(selection)
     ]
 
 
@@ -119,7 +119,7 @@ def test_columns_of_ids_beyond_the_order_are_omitted(genes) -> None:
 
 @pytest.fixture(scope="module")
 def files(genes, tmp_path_factory) -> Path:
-    """The rows as svmlight, as a table, as a file of columns with names, and their groups as files."""
+    """Write the rows as svmlight, as tables and as a file of columns, and files of their groups."""
     X, y, groups = genes
     folder = tmp_path_factory.mktemp("genes")
     lines = [
@@ -184,12 +184,12 @@ def test_groups_in_any_order_on_several_workers(genes) -> None:
     X, y, groups = genes
     source, order = ss.sources.open_source((X, y)), by_first(groups)
     in_order = ss.sources.open_source((X[:, order], y))
-    one, other = find_method("group-saola").make(), find_method("group-saola").make()
-    train_on(EngineChoice("local", 2), one, source, groups=NAMES[groups].tolist())
-    train_on(EngineChoice("local", 2), other, in_order, groups=groups[order].tolist())
-    expected = sorted(order[other.results.selection().indices].tolist())
-    assert one.results.selection().indices.tolist() == expected
-    assert one.results.selection().groups.tolist() == NAMES[groups[expected]].tolist()
+    learner, sorted_learner = find_method("group-saola").make(), find_method("group-saola").make()
+    train_on(EngineChoice("local", 2), learner, source, groups=NAMES[groups].tolist())
+    train_on(EngineChoice("local", 2), sorted_learner, in_order, groups=groups[order].tolist())
+    expected = sorted(order[sorted_learner.results.selection().indices].tolist())
+    assert learner.results.selection().indices.tolist() == expected
+    assert learner.results.selection().groups.tolist() == NAMES[groups[expected]].tolist()
 
 
 def test_a_dictionary_has_names_or_indices(files: Path, genes) -> None:
@@ -197,12 +197,12 @@ def test_a_dictionary_has_names_or_indices(files: Path, genes) -> None:
     by_index = {at: NAMES[group] for at, group in enumerate(numbers)}
     by_name = {f"gene{at}": int(group) for at, group in enumerate(numbers)}
     source = ss.open_source(files / "genes.csv", target="y")
-    one = ss.GroupSAOLA().fit_source(source, groups=by_index).selection()
-    other = ss.GroupSAOLA().fit_source(source, groups=by_name).selection()
-    assert one.indices.tolist() == other.indices.tolist()
-    assert one.groups is not None
-    assert other.groups is not None
-    assert one.groups.tolist() == NAMES[other.groups].tolist()
+    named = ss.GroupSAOLA().fit_source(source, groups=by_index).selection()
+    numbered = ss.GroupSAOLA().fit_source(source, groups=by_name).selection()
+    assert named.indices.tolist() == numbered.indices.tolist()
+    assert named.groups is not None
+    assert numbered.groups is not None
+    assert named.groups.tolist() == NAMES[numbered.groups].tolist()
 
 
 def test_named_groups_are_in_every_form_of_the_result(files: Path, tmp_path: Path) -> None:
@@ -256,9 +256,9 @@ def test_named_groups_of_a_strange_model_are_checked(genes) -> None:
 # ---- what is refused
 
 
-def message(groups: Any, known: Features, exact: bool = True) -> str:
+def message(groups: Any, features: Features, exact: bool = True) -> str:
     with pytest.raises(ss.DataError) as caught:
-        given_groups(groups).over(known, "data", exact)
+        given_groups(groups).over(features, "data", exact)
     return str(caught.value)
 
 
@@ -346,8 +346,8 @@ def test_a_stream_must_bring_groups_together(genes) -> None:
         yield from (columns_of(X[:, at : at + 4], at) for at in range(0, 24, 4))
 
     together = np.sort(groups)
-    found = ss.GroupSAOLA().fit_source(stream(), y, groups=NAMES[together].tolist()).selection()
-    assert chosen(found) == chosen(
+    selection = ss.GroupSAOLA().fit_source(stream(), y, groups=NAMES[together].tolist()).selection()
+    assert chosen(selection) == chosen(
         ss.GroupSAOLA().fit(X, y, groups=NAMES[together].tolist()).selection()
     )
     with pytest.raises(

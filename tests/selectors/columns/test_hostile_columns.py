@@ -1,4 +1,4 @@
-"""Methods for columns and matrices: parameters and data that nobody should pass, and what is said of them."""
+"""Test methods on columns and matrices with invalid parameters and extreme data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamsieve.registry import METHODS, find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.training import train
 
-HERE = [method for method in METHODS if find_method(method).reads != "rows"]
+NAMES = [method for method in METHODS if find_method(method).reads != "rows"]
 HOSTILE: list[Any] = [
     *(
         np.nan,
@@ -39,7 +39,7 @@ HOSTILE: list[Any] = [
 ]
 
 
-def problem() -> tuple[np.ndarray, np.ndarray]:
+def make_problem() -> tuple[np.ndarray, np.ndarray]:
     random = np.random.default_rng(0)
     X = random.normal(size=(40, 6))
     X[:, 3:] = np.round(X[:, 3:])
@@ -47,18 +47,18 @@ def problem() -> tuple[np.ndarray, np.ndarray]:
 
 
 def parameters() -> Iterator[tuple[str, str]]:
-    for method in HERE:
+    for method in NAMES:
         for name in find_method(method).parameter_names:
             yield method, name
 
 
 @pytest.mark.parametrize(("method", "name"), list(parameters()))
 def test_a_parameter_is_refused_by_name_or_works(method, name):
-    X, y = problem()
+    X, y = make_problem()
     for value in HOSTILE:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            learner, refusal = learned_or_refused(method, {name: value}, ArraySource(X, y))
+            learner, refusal = learn_or_refuse(method, {name: value}, ArraySource(X, y))
         if refusal is not None:
             assert "the weights diverge" in refusal or refusal.startswith((f"{name}=", "workers="))
             continue
@@ -66,10 +66,10 @@ def test_a_parameter_is_refused_by_name_or_works(method, name):
         find_method(method).load(learner.model())
 
 
-def learned_or_refused(
+def learn_or_refuse(
     method: str, params: dict[str, Any], source: ArraySource
 ) -> tuple[Any, str | None]:
-    """A learner that has learned, or what is said where it is refused; nothing else may happen."""
+    """Return a trained learner, or None and the message of a ValueError."""
     try:
         learner = find_method(method).make(**params)
         train(learner, source)
@@ -79,7 +79,7 @@ def learned_or_refused(
 
 
 def test_scans_without_end_are_refused():
-    X, y = problem()
+    X, y = make_problem()
     with pytest.raises(ValueError, match=r"n_scans=.*from 1 to 10,000"):
         ss.Grafting(n_scans=10**29).fit(X, y)
 
@@ -87,24 +87,25 @@ def test_scans_without_end_are_refused():
 @pytest.mark.parametrize("scale", ["none", "standard", "minmax"])
 @pytest.mark.parametrize("method", ["relieff", "irelief", "local-learning"])
 def test_scales_of_features_lose_nothing(method, scale):
-    X, y = problem()
-    wanted = find_method(method).make(scale=scale)
+    X, y = make_problem()
+    expected = find_method(method).make(scale=scale)
     learner = find_method(method).make(scale=scale)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        train(wanted, ArraySource(np.round(X, 3), y))
+        train(expected, ArraySource(np.round(X, 3), y))
         train(learner, ArraySource(np.round(X, 3) + 1.7e9, y))
     assert (
-        learner.results.selection().indices.tolist() == wanted.results.selection().indices.tolist()
+        learner.results.selection().indices.tolist()
+        == expected.results.selection().indices.tolist()
     )
     np.testing.assert_allclose(
-        learner.results.selection().scores, wanted.results.selection().scores, rtol=1e-3
+        learner.results.selection().scores, expected.results.selection().scores, rtol=1e-3
     )
 
 
 @pytest.mark.parametrize("method", ["relieff", "irelief", "local-learning"])
 def test_what_no_scale_could_hold_is_refused(method):
-    X, y = problem()
+    X, y = make_problem()
     X[3, 2] = 1e31
     with pytest.raises(
         ss.DataError, match=r"feature 2 goes from .* too far for scale='none'; use 'minmax'"
@@ -112,10 +113,10 @@ def test_what_no_scale_could_hold_is_refused(method):
         train(find_method(method).make(scale="none"), ArraySource(X, y))
 
 
-@pytest.mark.parametrize("method", HERE)
+@pytest.mark.parametrize("method", NAMES)
 @pytest.mark.parametrize("value", [1e30, 3e38, 1e-45, 1e299, 5e-324, -1e299])
 def test_extreme_values_are_sound(method, value):
-    X, y = problem()
+    X, y = make_problem()
     X[:, 1] = np.where(np.arange(40) % 3 == 0, value, 0.0)
     X[7, 2] = value
     learner = find_method(method).make()
@@ -137,7 +138,7 @@ def test_bins_of_many_values_and_classes_are_refused_before_they_take_all_memory
 
 @pytest.mark.parametrize("method", ["saola", "osfs", "iamb"])
 def test_a_level_next_to_1_makes_no_constant_relevant(method):
-    X, y = problem()
+    X, y = make_problem()
     X[:, 2] = 7.0
     learner = find_method(method).make(alpha=1 - 1e-16, measure="fisher_z")
     train(learner, ArraySource(X, y))

@@ -104,7 +104,7 @@ def test_scale_and_offset_do_not_matter():
 def test_a_group_in_two_parts_is_refused():
     X, y = np.eye(6), np.array([0, 1, 0, 1, 0, 1])
     X[:, 0] = y
-    with pytest.raises(ss.DataError, match="group 1 comes in two parts"):
+    with pytest.raises(ss.DataError, match="group 1 appears in two parts"):
         ss.OGFS(regularization=0.1).partial_fit_columns(X, y, groups=[1, 1, 2, 2, 1, 1])
     with pytest.raises(ss.DataError, match="groups are integers"):
         ss.OGFS().fit(X, y, groups=[-1, -1, 2, 2, 3, 3])

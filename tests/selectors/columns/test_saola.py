@@ -1,4 +1,4 @@
-"""SAOLA against its oracle, against the authors' library, and on what users hand it."""
+"""Test SAOLA against its oracle and the authors' library, and with data of users."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
 
 def assert_agrees(X: np.ndarray, y: np.ndarray, **params: Any) -> None:
     names = {"n_features_to_select": "budget"}
-    asked = {
+    rule = {
         names.get(name, name): value for name, value in params.items() if name != "class_weight"
     }
     balanced = params.get("class_weight") == "balanced"
-    expected = oracle.select(X.T.tolist(), y.tolist(), balanced=balanced, **asked)
+    expected = oracle.select(X.T.tolist(), y.tolist(), balanced=balanced, **rule)
     selection = ss.SAOLA(**params).fit_source([columns_of(csc_array(X))], y).selection()
     assert selection.indices.tolist() == sorted(number for number, _ in expected)
     relevance = dict(expected)
@@ -100,11 +100,11 @@ def test_missing_values_are_left_out_of_every_pair(
         random.random(X.shape)
         < random.choice([0, 0.1, 0.5, 1.0], X.shape[1], p=[0.3, 0.4, 0.2, 0.1])
     ] = np.nan
-    asked = {"measure": measure, "alpha": 0.2, "delta": 0.01}
+    rule = {"measure": measure, "alpha": 0.2, "delta": 0.01}
     expected = dict(
-        oracle.select(X.T.tolist(), y.tolist(), balanced=class_weight is not None, **asked)
+        oracle.select(X.T.tolist(), y.tolist(), balanced=class_weight is not None, **rule)
     )
-    selector = ss.SAOLA(missing="skip", class_weight=class_weight, **asked).start(y=y)
+    selector = ss.SAOLA(missing="skip", class_weight=class_weight, **rule).start(y=y)
     for start in range(0, X.shape[1], block_size):
         selector.partial_fit_columns(X[:, start : start + block_size])
     selection = selector.selection()
@@ -113,16 +113,16 @@ def test_missing_values_are_left_out_of_every_pair(
         selection.scores, [expected[i] for i in selection.indices.tolist()], rtol=1e-9
     )
     groups = np.arange(X.shape[1]) // 3
-    by_groups = oracle.select_groups(X.T.tolist(), groups.tolist(), y.tolist(), **asked)
-    found = (
-        ss.GroupSAOLA(missing="skip", **asked).fit(X, y, groups=groups).selection().indices.tolist()
+    by_groups = oracle.select_groups(X.T.tolist(), groups.tolist(), y.tolist(), **rule)
+    selected = (
+        ss.GroupSAOLA(missing="skip", **rule).fit(X, y, groups=groups).selection().indices.tolist()
     )
-    assert found == sorted(number for members in by_groups.values() for number in members)
+    assert selected == sorted(number for members in by_groups.values() for number in members)
 
 
 @st.composite
 def crowded_problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Few rows, many columns of few values, some of them halves: ties and copies abound, selections fill up."""
+    """Draw few rows and many columns of few values: many ties and copies, and full selections."""
     n_rows, n_columns = draw(st.integers(6, 16)), draw(st.integers(5, 40))
     random = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     y = random.integers(0, draw(st.integers(2, 3)), n_rows)
@@ -150,7 +150,9 @@ def crowded_problems(draw: Any) -> tuple[np.ndarray, np.ndarray]:
     st.sampled_from([1, 3, 40]),
     st.sampled_from(["drop", "keep"]),
 )
-@example(  # the last column is less relevant than both; it could remove the second, but the first makes it redundant
+# The last column is less relevant than both others. It could remove the second, but the first makes
+# it redundant.
+@example(
     (
         np.array([[1.0, 0.0, 0.5], [0.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 0.0, 0.0]]),
         np.array([2, 0, 1, 2]),
@@ -181,23 +183,26 @@ def test_newcomers_to_a_full_selection_fare_as_by_the_rule(
     assert selector.counts_ == counts
 
 
-ROUNDING, MORE = 1e-13, 1e-9  # what is no difference, and what is one
+ROUNDING, DIFFERENCE = 1e-13, 1e-9  # a negligible difference, and a real one
 
 
-@pytest.mark.parametrize("off", [-MORE, -ROUNDING, 0.0, ROUNDING, MORE])
+@pytest.mark.parametrize("off", [-DIFFERENCE, -ROUNDING, 0.0, ROUNDING, DIFFERENCE])
 def test_dependences_that_differ_by_rounding_alone_are_equal(off):
     paper = Rule(
         ties_lose=False, strict=False, larger_bound=False, least=(0.25, 0.5), drops_copies=True
     )
     strict, larger = paper._replace(strict=True), paper._replace(larger_bound=True)
-    for mine, its in ((0.6, 0.7), (0.7, 0.6)):
-        assert is_redundant(paper, mine, its, 0.6 + off, 1) is (off > -MORE)
-        assert is_redundant(strict, mine, its, 0.6 + off, 1) is (off == MORE)
-        assert is_redundant(larger, mine, its, 0.7 + off, 1) is (off > -MORE)
-    for pair, least in enumerate(paper.least):
-        assert is_redundant(paper, 0.1, 0.2, least + off, pair) is (off > -MORE)
-    assert who_may_go(paper, 0.6, 0.6 + off) == (off == MORE, off == -MORE)
-    assert who_may_go(paper._replace(ties_lose=True), 0.6, 0.6 + off) == (off > -MORE, off == -MORE)
+    for relevance, other_relevance in ((0.6, 0.7), (0.7, 0.6)):
+        assert is_redundant(paper, relevance, other_relevance, 0.6 + off, 1) is (off > -DIFFERENCE)
+        assert is_redundant(strict, relevance, other_relevance, 0.6 + off, 1) is (off == DIFFERENCE)
+        assert is_redundant(larger, relevance, other_relevance, 0.7 + off, 1) is (off > -DIFFERENCE)
+    for pair, bound in enumerate(paper.least):
+        assert is_redundant(paper, 0.1, 0.2, bound + off, pair) is (off > -DIFFERENCE)
+    assert who_may_go(paper, 0.6, 0.6 + off) == (off == DIFFERENCE, off == -DIFFERENCE)
+    assert who_may_go(paper._replace(ties_lose=True), 0.6, 0.6 + off) == (
+        off > -DIFFERENCE,
+        off == -DIFFERENCE,
+    )
 
 
 @settings(deadline=None)
@@ -206,9 +211,9 @@ def test_auto_and_bins_look_past_missing_values(problem, bins):
     X, y = problem
     whole = ss.SAOLA(missing="skip", bins=bins).fit(X, y).selection()
     padded, target = np.vstack([X, np.full((3, X.shape[1]), np.nan)]), np.append(y, [0, 1, 1])
-    gapped = ss.SAOLA(missing="skip", bins=bins).fit(padded, target).selection()
-    assert gapped.indices.tolist() == whole.indices.tolist()
-    np.testing.assert_allclose(gapped.scores, whole.scores, rtol=1e-9)
+    with_missing = ss.SAOLA(missing="skip", bins=bins).fit(padded, target).selection()
+    assert with_missing.indices.tolist() == whole.indices.tolist()
+    np.testing.assert_allclose(with_missing.scores, whole.scores, rtol=1e-9)
 
 
 def test_columns_that_never_vary_are_counted():
@@ -274,26 +279,26 @@ def test_the_librarys_rule_agrees_with_the_oracle(problem, class_weight, duplica
 def test_groups_agree_with_the_oracle(problem, measure, size, budget, block_size, duplicates):
     X, y = problem
     groups = 5 + np.arange(X.shape[1]) // size
-    asked = {"measure": measure, "alpha": 0.2, "delta": 0.01, "duplicates": duplicates}
+    rule = {"measure": measure, "alpha": 0.2, "delta": 0.01, "duplicates": duplicates}
     expected = oracle.select_groups(
-        X.T.tolist(), groups.tolist(), y.tolist(), budget=budget, **asked
+        X.T.tolist(), groups.tolist(), y.tolist(), budget=budget, **rule
     )
-    selector = ss.GroupSAOLA(budget, **asked).start(y=y)
+    selector = ss.GroupSAOLA(budget, **rule).start(y=y)
     for start in range(0, X.shape[1], block_size):
         part = slice(start, start + block_size)
         selector.partial_fit_columns(X[:, part], groups=groups[part])
     selection = selector.selection()
-    found = sorted((number, group) for group, members in expected.items() for number in members)
-    assert list(zip(selection.indices.tolist(), selection.groups.tolist(), strict=True)) == found
+    pairs = sorted((number, group) for group, members in expected.items() for number in members)
+    assert list(zip(selection.indices.tolist(), selection.groups.tolist(), strict=True)) == pairs
     assert sum(selector.learner.finish().results.counts_.values()) == X.shape[1]
 
 
 def test_a_group_in_two_parts_is_refused():
     X, y = np.eye(6), np.array([0, 1, 0, 1, 0, 1])
     X[:, 0] = y
-    with pytest.raises(ss.DataError, match="group 1 comes in two parts"):
+    with pytest.raises(ss.DataError, match="group 1 appears in two parts"):
         ss.GroupSAOLA(measure="su").partial_fit_columns(X, y, groups=[1, 1, 2, 2, 1, 1])
-    with pytest.raises(ss.DataError, match="group 'a' comes in two parts"):
+    with pytest.raises(ss.DataError, match="group 'a' appears in two parts"):
         ss.GroupSAOLA(measure="su").partial_fit_columns(X, y, groups=list("aabbaa"))
 
 
@@ -314,19 +319,19 @@ def test_published_rules_decide_about_copies_and_the_default_drops_them(estimato
 
     rule = {"measure": measure, "bound": "max"}
     for variant in ("paper", "lofs"):
-        found, dropped = selected(variant=variant)
+        indices, dropped = selected(variant=variant)
         assert dropped == 0
-        assert selected(variant=variant, duplicates="keep") == (found, 0)
+        assert selected(variant=variant, duplicates="keep") == (indices, 0)
         if estimator is ss.SAOLA:
             expected = oracle.select(
                 X.T.tolist(), y.tolist(), variant=variant, duplicates="keep", **rule
             )
-            assert found == sorted(number for number, _ in expected)
-    found, dropped = selected()
+            assert indices == sorted(number for number, _ in expected)
+    indices, dropped = selected()
     assert (
         selected(variant="paper", duplicates="drop")
         == selected(variant="default")
-        == (found, dropped)
+        == (indices, dropped)
     )
     assert dropped > 0
     assert selected(duplicates="keep") == selected(variant="paper")
@@ -419,9 +424,8 @@ def test_bins_by_description_length_cut_where_the_classes_change():
     assert len(set(codes.tolist())) == 3
     for code in set(codes.tolist()):
         assert len(set(y[codes == code].tolist())) == 1
-    assert (
-        len(set(bin_codes(x, random.integers(0, 2, 300), "mdl").tolist())) == 1
-    )  # nothing to describe
+    # Random labels are not described by any cut.
+    assert len(set(bin_codes(x, random.integers(0, 2, 300), "mdl").tolist())) == 1
 
 
 @pytest.mark.parametrize("n_classes", [4, 40, 646, 647, 1000])
@@ -433,9 +437,9 @@ def test_bins_by_description_length_agree_with_exact_arithmetic_for_any_number_o
     x = 0.5 + (4 * y // n_classes) + (random.random(y.size) < 0.05)
     expected = cuts_by_description_length(x.tolist(), y.tolist())
     codes = bin_codes(x, y, "mdl")
-    found = sorted(min(x[codes == code].tolist()) for code in set(codes.tolist()))[1:]
-    assert found == sorted(expected)
-    assert len(found) >= 1
+    cuts = sorted(min(x[codes == code].tolist()) for code in set(codes.tolist()))[1:]
+    assert cuts == sorted(expected)
+    assert len(cuts) >= 1
 
 
 def cuts_by_description_length(x: list[float], y: list[int]) -> list[float]:
@@ -466,21 +470,28 @@ def cuts_by_description_length(x: list[float], y: list[int]) -> list[float]:
     return [
         cut,
         *(
-            more
+            value_of_cut
             for side in sides
-            for more in cuts_by_description_length(*map(list, zip(*side, strict=True)))
+            for value_of_cut in cuts_by_description_length(*map(list, zip(*side, strict=True)))
         ),
     ]
 
 
 def bin_codes(x: np.ndarray, y: np.ndarray, bins: int | str) -> np.ndarray:
-    """The code of every row of a column in bins."""
+    """Return the bin of every row of a column."""
     block = columns_of(csc_array(x[:, None]))
     codes, n_levels = np.zeros(block.values.size, np.int32), np.ones(1, np.int64)
     code_columns(block.indptr, block.values, np.ones(1, bool), 0, 1, codes, n_levels)
-    known = np.ones(y.size), y.astype(np.int32), np.bincount(y).astype(float), np.ones(1, bool)
-    number = MDL if bins == "mdl" else bins
-    bin_columns(block.indptr, block.indices, block.values, *known, number, 0, 1, codes, n_levels)
+    target_arrays = (
+        np.ones(y.size),
+        y.astype(np.int32),
+        np.bincount(y).astype(float),
+        np.ones(1, bool),
+    )
+    n_bins = MDL if bins == "mdl" else bins
+    bin_columns(
+        block.indptr, block.indices, block.values, *target_arrays, n_bins, 0, 1, codes, n_levels
+    )
     dense = np.zeros(x.size, np.int64)
     dense[block.indices] = codes
     assert dense.max() < n_levels[0]
@@ -492,7 +503,7 @@ def test_what_became_of_features_adds_up_where_groups_exceed_the_budget():
     y = np.arange(200) % 2
     X = random.standard_normal((200, 12)) + 0.6 * y[:, None]
     selector = ss.GroupSAOLA(3).fit(X, y, groups=np.arange(12) // 4)
-    found = selector.counts_
-    assert found["kept"] == len(selector.selection()) == 3
-    assert found["replaced"] > 0
-    assert sum(found.values()) == 12
+    counts = selector.counts_
+    assert counts["kept"] == len(selector.selection()) == 3
+    assert counts["replaced"] > 0
+    assert sum(counts.values()) == 12

@@ -1,4 +1,4 @@
-"""Online substitution: both solvers against their oracles, what is selected, what is predicted, what is refused."""
+"""Test online substitution: both solvers against their oracles, selections and errors."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ LOSSES = ("squared", "squared_hinge", "logistic")
 SAFE = 1e-7
 
 
-def problem(seed, n_rows, n_columns, density, loss, n_true=4):
-    """Columns with a mean, some of them twice or constant, and a target that a few of them make."""
+def make_problem(seed, n_rows, n_columns, density, loss, n_true=4):
+    """Return columns with a mean, some equal or constant, and a target made of a few of them."""
     random = np.random.default_rng(seed)
     X = random.normal(0.5, 1, (n_rows, n_columns)) * (random.random((n_rows, n_columns)) < density)
     for column in range(7, n_columns, 9):
@@ -31,7 +31,7 @@ def problem(seed, n_rows, n_columns, density, loss, n_true=4):
     return X, y if loss == "squared" else np.where(y > np.median(y), 1, -1)
 
 
-def as_solved(y, loss):
+def standardize_target(y, loss):
     return (y - y.mean()) / y.std() if loss == "squared" else y.astype(float)
 
 
@@ -49,10 +49,12 @@ def as_solved(y, loss):
 def test_the_paper_s_algorithm_agrees_with_the_oracle(
     seed, n_rows, n_columns, density, loss, wanted, steps, scans
 ):
-    X, y = problem(seed, n_rows, n_columns, density, loss)
+    X, y = make_problem(seed, n_rows, n_columns, density, loss)
     assume(np.unique(y).size > 1)
     step, m = steps
-    expected, level, closest = oracle.stepping(X, as_solved(y, loss), wanted, loss, step, m, scans)
+    expected, level, closest = oracle.stepping(
+        X, standardize_target(y, loss), wanted, loss, step, m, scans
+    )
     assume(closest > SAFE and all(abs(weight) < 1e3 for weight in expected.values()))
     params = {
         "loss": loss,
@@ -63,13 +65,15 @@ def test_the_paper_s_algorithm_agrees_with_the_oracle(
         "refit": False,
     }
     for data in (X, csc_array(X)):
-        found = ss.OnlineSubstitution(wanted, **params).fit(data, y)
-        selection = found.selection()
+        selector = ss.OnlineSubstitution(wanted, **params).fit(data, y)
+        selection = selector.selection()
         assert selection.indices.tolist() == sorted(expected)
         np.testing.assert_allclose(
             selection.scores, [abs(expected[j]) for j in sorted(expected)], rtol=1e-7, atol=1e-9
         )
-        assert found.learner.results.settled().level[0] == pytest.approx(level, rel=1e-7, abs=1e-9)
+        assert selector.learner.results.final_state().level[0] == pytest.approx(
+            level, rel=1e-7, abs=1e-9
+        )
 
 
 @pytest.mark.needs_jit
@@ -84,16 +88,16 @@ def test_the_paper_s_algorithm_agrees_with_the_oracle(
     st.integers(1, 2),
 )
 def test_the_pool_agrees_with_the_oracle(seed, n_rows, n_columns, density, loss, wanted, scans):
-    X, y = problem(seed, n_rows, n_columns, density, loss)
-    expected, closest = oracle.pool(X, as_solved(y, loss), wanted, loss, scans)
+    X, y = make_problem(seed, n_rows, n_columns, density, loss)
+    expected, closest = oracle.pool(X, standardize_target(y, loss), wanted, loss, scans)
     assume(closest > SAFE)
     for data in (X, csc_array(X)):
-        found = ss.OnlineSubstitution(wanted, loss=loss, n_scans=scans).fit(data, y)
-        slots = found.learner.memory.state.slots
+        selector = ss.OnlineSubstitution(wanted, loss=loss, n_scans=scans).fit(data, y)
+        slots = selector.learner.memory.state.slots
         assert slots.ids[: slots.ends[USED]].tolist() == expected
 
 
-def planted(n_rows=400, n_columns=600, n_true=10, noise=0.5, seed=0):
+def make_planted(n_rows=400, n_columns=600, n_true=10, noise=0.5, seed=0):
     random = np.random.default_rng(seed)
     X = random.normal(0, 1, (n_rows, n_columns))
     weights = np.zeros(n_columns)
@@ -106,7 +110,7 @@ def planted(n_rows=400, n_columns=600, n_true=10, noise=0.5, seed=0):
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("solver", ["pool", "paper"])
 def test_finds_planted_columns_and_their_weights_in_any_units(solver):
-    X, y, weights = planted()
+    X, y, weights = make_planted()
     random = np.random.default_rng(1)
     units, offsets = 10 ** random.uniform(-3, 3, X.shape[1]), random.normal(0, 1, X.shape[1])
     model = ss.OnlineSubstitution(10, solver=solver).fit(X * units + offsets * units, 1e4 * y - 7e6)
@@ -120,7 +124,7 @@ def test_finds_planted_columns_and_their_weights_in_any_units(solver):
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("loss", ["squared_hinge", "logistic"])
 def test_two_classes_with_labels_of_any_kind(loss):
-    X, y, weights = planted(n_rows=800, noise=0.1)
+    X, y, weights = make_planted(n_rows=800, noise=0.1)
     labels = np.where(y > 0.5, "yes", "no")
     model = ss.OnlineSubstitution(10, loss=loss).fit(X, labels)
     assert model.selection().indices.tolist() == np.flatnonzero(weights).tolist()
@@ -128,16 +132,16 @@ def test_two_classes_with_labels_of_any_kind(loss):
     assert model.score(X, labels) > 0.97
     assert (np.sign(model.coef_) == np.sign(weights[weights != 0])).all()
     if loss == "logistic":
-        chances = model.predict_proba(X)
-        np.testing.assert_allclose(chances.sum(axis=1), 1.0)
-        assert (model.classes_[chances.argmax(axis=1)] == model.predict(X)).all()
+        probabilities = model.predict_proba(X)
+        np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+        assert (model.classes_[probabilities.argmax(axis=1)] == model.predict(X)).all()
     else:
         assert not hasattr(model, "predict_proba")
 
 
 @pytest.mark.needs_jit
 def test_auto_is_squared_for_numbers_and_logistic_for_classes():
-    X, y, _ = planted()
+    X, y, _ = make_planted()
     numbers, classes = ss.OnlineSubstitution(5).fit(X, y), ss.OnlineSubstitution(5).fit(X, y > 0)
     assert not hasattr(numbers, "predict_proba")
     assert not hasattr(numbers, "classes_")
@@ -147,7 +151,7 @@ def test_auto_is_squared_for_numbers_and_logistic_for_classes():
 
 @pytest.mark.needs_jit
 def test_the_refit_is_least_squares_on_the_selected_columns():
-    X, y, _ = planted()
+    X, y, _ = make_planted()
     model = ss.OnlineSubstitution(10).fit(X, y)
     design = np.column_stack([X[:, model.selection().indices], np.ones(len(y))])
     expected = np.linalg.lstsq(design, y, rcond=None)[0]
@@ -160,7 +164,7 @@ def test_the_refit_is_least_squares_on_the_selected_columns():
 
 @pytest.mark.needs_jit
 def test_two_scans_where_the_source_can_be_read_again():
-    X, y, _ = planted()
+    X, y, _ = make_planted()
     blocks = [columns_of(X[:, start : start + 50], start) for start in range(0, 600, 50)]
     once = ss.OnlineSubstitution(2, n_scans=1).fit(X, y)
     assert (once.learner.n_learned, once.n_features_seen_) == (600, 600)
@@ -178,7 +182,7 @@ def test_two_scans_where_the_source_can_be_read_again():
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("solver", ["pool", "paper"])
 def test_a_second_scan_is_resumed_where_it_was(solver, tmp_path):
-    X, y, _ = planted(n_columns=200)
+    X, y, _ = make_planted(n_columns=200)
     expected = ss.OnlineSubstitution(3, solver=solver).fit(X, y)
     model = ss.OnlineSubstitution(3, solver=solver).start(y=y)
     for scan in range(2):
@@ -214,20 +218,20 @@ def test_a_run_that_was_interrupted_in_any_scan_is_resumed(stop_at, tmp_path):
             watch=watch,
             **params,
         )
-    found = workflow.resume(tmp_path)
-    assert found.selection.scores.tolist() == expected.selection.scores.tolist()
+    resumed = workflow.resume(tmp_path)
+    assert resumed.selection.scores.tolist() == expected.selection.scores.tolist()
     assert (
-        (found.n_features, found.n_nonzero)
+        (resumed.n_features, resumed.n_nonzero)
         == (expected.n_features, expected.n_nonzero)
         == (900, 180_000)
     )
-    assert found.details == expected.details
+    assert resumed.details == expected.details
 
 
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("solver", ["pool", "paper"])
 def test_of_equal_columns_one_is_kept(solver):
-    X, y, _ = planted(n_columns=30, n_true=5)
+    X, y, _ = make_planted(n_columns=30, n_true=5)
     doubled = np.column_stack([X, -2.0 * X + 1.0, X])
     model = ss.OnlineSubstitution(20, solver=solver).fit(doubled, y)
     assert len(set(model.selection().indices % 30)) == len(model.selection()) == 20
@@ -237,7 +241,7 @@ def test_of_equal_columns_one_is_kept(solver):
 
 @pytest.mark.needs_jit
 def test_columns_far_from_zero_count_as_well_as_others():
-    X, y, weights = planted()
+    X, y, weights = make_planted()
     seconds = 1.7e9 + X  # a time of day in Unix seconds
     model = ss.OnlineSubstitution(10).fit(seconds, y)
     assert model.selection().indices.tolist() == np.flatnonzero(weights).tolist()
@@ -258,8 +262,8 @@ def test_memory_is_that_of_the_columns_wanted(solver):
     for start in range(0, 40_000, 2000):
         model.partial_fit_block(columns_of(random.normal(0, 1, (n_rows, 2000)), start))
         sizes.append(sum(array.nbytes for array in arrays_of(model.learner.memory.state).values()))
-    most = 200 if solver == "pool" else wanted + 1
-    assert max(sizes) <= 12 * most * n_rows * 1.3 + 8 * most**2 + 20_000
+    n_slots = 200 if solver == "pool" else wanted + 1
+    assert max(sizes) <= 12 * n_slots * n_rows * 1.3 + 8 * n_slots**2 + 20_000
     assert sizes[-1] == sizes[-5]
 
 
@@ -291,7 +295,7 @@ def test_no_column_varies_or_none_comes():
 
 
 def test_more_are_wanted_than_there_are():
-    X, y, _ = planted(n_columns=8, n_true=3)
+    X, y, _ = make_planted(n_columns=8, n_true=3)
     for solver in ("pool", "paper"):
         assert ss.OnlineSubstitution(100, solver=solver).fit(
             X, y
@@ -299,7 +303,7 @@ def test_more_are_wanted_than_there_are():
 
 
 def test_more_columns_than_rows_fit_every_row():
-    X, y, _ = planted(n_rows=20, n_columns=100)
+    X, y, _ = make_planted(n_rows=20, n_columns=100)
     model = ss.OnlineSubstitution(40).fit(X, np.where(y > 0, 1, 0))
     assert len(model.selection()) == 40
     assert model.score(X, np.where(y > 0, 1, 0)) == 1.0
@@ -310,7 +314,9 @@ def test_steps_that_are_too_long_are_said():
     random = np.random.default_rng(5)
     X = random.normal(0, 1, (100, 300)) + 3 * random.normal(0, 1, (100, 1))
     y = X[:, 0] + random.normal(0, 1, 100)
-    with pytest.raises(ss.DataError, match=r"diverge: .* step=0.5 and m=1.0; .* or solver='pool'"):
+    with pytest.raises(
+        ss.DataError, match=r"diverge: .* step=0.5 and m=1.0; .* or use solver='pool'"
+    ):
         ss.OnlineSubstitution(50, solver="paper").fit(X, y)
     assert len(ss.OnlineSubstitution(50, solver="paper", m=100).fit(X, y).selection()) == 50
     with pytest.warns(UserWarning, match="the steps led away from the target"):
@@ -374,7 +380,7 @@ def test_bad_parameters_are_refused(params, message):
 @pytest.mark.parametrize("solver", ["pool", "paper"])
 @pytest.mark.parametrize("density", [1.0, 0.3])
 def test_a_hostile_model_does_no_harm(solver, density):
-    X, y = problem(7, 40, 300, density, "logistic")
+    X, y = make_problem(7, 40, 300, density, "logistic")
     model = (
         ss.OnlineSubstitution(3, solver=solver).start(y=y).partial_fit_block(columns_of(X)).model()
     )

@@ -1,4 +1,4 @@
-"""P5's spiral among irrelevant features, for tests."""
+"""The spiral of paper P5 among irrelevant features, for tests."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 
 def spiral(irrelevant, seed, per_arm=230):
-    """Two arms of Fermat's spiral over one turn, then standard normal features (P5 3.1)."""
+    """Return two arms of Fermat's spiral over one turn, then standard normal features (P5 3.1)."""
     t = 2 * np.pi * np.arange(1, per_arm + 1) / per_arm
     arm = np.sqrt(t)[:, None] * np.stack([np.cos(t), np.sin(t)], axis=1)
     X = np.empty((2 * per_arm, 2 + irrelevant), np.float32)
@@ -18,5 +18,5 @@ def spiral(irrelevant, seed, per_arm=230):
 
 
 def is_found(weights):
-    """Features 0 and 1 have the two largest weights, and any other is below a third of theirs."""
+    """Return True if all weights are below a third of those of features 0 and 1."""
     return weights[2:].max(initial=0.0) < weights[:2].min() / 3

@@ -1,4 +1,4 @@
-"""Local learning against its oracle, on P5's spiral, and on what users hand it."""
+"""Test local learning against its oracle, on the spiral of P5, and with data of users."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from tests.oracles import local_learning as oracle
 from tests.selectors.matrix.spirals import is_found, spiral
 
 
-def noisy(seed, n_classes=2, rows=50, features=12):
-    """Classes that depend on two features together, among others."""
+def make_noisy(seed, n_classes=2, rows=50, features=12):
+    """Return classes that depend on two of the features together."""
     random = np.random.default_rng(seed)
     X = random.standard_normal((rows, features)) * random.uniform(0.1, 10.0, features)
     score = X[:, 0] / X[:, 0].std() + X[:, 1] / X[:, 1].std()
@@ -33,7 +33,7 @@ def noisy(seed, n_classes=2, rows=50, features=12):
 
 @pytest.fixture
 def to_the_end(monkeypatch):
-    """Every descent goes on until nothing moves, as the oracle's does."""
+    """Let every descent go on until nothing moves, like that of the oracle."""
     monkeypatch.setattr(local_learning, "CONVERGED", 1e-14)
 
 
@@ -50,13 +50,13 @@ ONE_ROUND = [
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
 @pytest.mark.parametrize("params", ONE_ROUND)
 def test_one_round_agrees_with_the_oracle(to_the_end, seed, n_classes, params):
-    X, y = noisy(seed, n_classes)
-    found = ss.LocalLearning(max_iter=1, **params).fit(X, y).feature_weights_
+    X, y = make_noisy(seed, n_classes)
+    weights = ss.LocalLearning(max_iter=1, **params).fit(X, y).feature_weights_
     expected = oracle.weigh(X, y, max_iter=1, **params)
-    np.testing.assert_allclose(found, expected, rtol=0.005, atol=0.002 * expected.max())
+    np.testing.assert_allclose(weights, expected, rtol=0.005, atol=0.002 * expected.max())
 
 
-SETTLING = [
+CONVERGING = [
     (2, {}),
     (2, {"sigma": "auto"}),
     (3, {"sigma": 5.0, "regularization": 0.5}),
@@ -66,34 +66,34 @@ SETTLING = [
 
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("seed", range(4))
-@pytest.mark.parametrize(("n_classes", "params"), SETTLING)
+@pytest.mark.parametrize(("n_classes", "params"), CONVERGING)
 def test_settled_weights_agree_with_the_oracle(to_the_end, seed, n_classes, params):
-    X, y = noisy(seed, n_classes)
-    asked = {"tol": 1e-5, "max_iter": 200, **params}
-    found = ss.LocalLearning(**asked).fit(X, y)
-    assert found.converged_
-    expected = oracle.weigh(X, y, **asked)
-    assert np.flatnonzero(found.feature_weights_).tolist() == np.flatnonzero(expected).tolist()
-    np.testing.assert_allclose(found.feature_weights_, expected, rtol=1e-3)
+    X, y = make_noisy(seed, n_classes)
+    parameters = {"tol": 1e-5, "max_iter": 200, **params}
+    selector = ss.LocalLearning(**parameters).fit(X, y)
+    assert selector.converged_
+    expected = oracle.weigh(X, y, **parameters)
+    assert np.flatnonzero(selector.feature_weights_).tolist() == np.flatnonzero(expected).tolist()
+    np.testing.assert_allclose(selector.feature_weights_, expected, rtol=1e-3)
 
 
 @pytest.mark.filterwarnings("ignore:the weights still change:UserWarning")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("form", [csr_array, csc_array])
 def test_sparse_columns_agree_with_the_oracle(to_the_end, n_classes, form):
-    X, y = noisy(5, n_classes)
+    X, y = make_noisy(5, n_classes)
     X[np.random.default_rng(5).random(X.shape) < 0.7] = 0.0
     expected = oracle.weigh(X, y, max_iter=1)
-    found = ss.LocalLearning(max_iter=1).fit(form(X), y).feature_weights_
-    np.testing.assert_allclose(found, expected, rtol=0.005, atol=0.002 * expected.max())
+    weights = ss.LocalLearning(max_iter=1).fit(form(X), y).feature_weights_
+    np.testing.assert_allclose(weights, expected, rtol=0.005, atol=0.002 * expected.max())
 
 
 def test_a_row_alone_in_its_class_has_no_margin(to_the_end):
-    X, y = noisy(1)
+    X, y = make_noisy(1)
     y[0] = 7
     with pytest.warns(UserWarning, match="the weights still change"):
-        found = ss.LocalLearning(max_iter=1).fit(X, y).feature_weights_
-    np.testing.assert_allclose(found, oracle.weigh(X, y, max_iter=1), rtol=0.005, atol=0.01)
+        weights = ss.LocalLearning(max_iter=1).fit(X, y).feature_weights_
+    np.testing.assert_allclose(weights, oracle.weigh(X, y, max_iter=1), rtol=0.005, atol=0.01)
 
 
 @pytest.mark.needs_jit
@@ -144,8 +144,8 @@ def test_features_on_odd_scales_are_brought_to_one():
     X, y = spiral(500, 2)
     sizes = 10.0 ** np.random.default_rng(0).uniform(-5, 5, X.shape[1])
     expected = ss.LocalLearning().fit(X, y).feature_weights_
-    found = ss.LocalLearning().fit(X * sizes + 1000 * sizes, y).feature_weights_
-    np.testing.assert_allclose(found, expected, rtol=1e-3)
+    weights = ss.LocalLearning().fit(X * sizes + 1000 * sizes, y).feature_weights_
+    np.testing.assert_allclose(weights, expected, rtol=1e-3)
 
 
 @pytest.mark.needs_jit
@@ -172,35 +172,35 @@ def test_the_objective_falls_at_every_step(seed, size, regularization):
         z[:, :20] = size * random.standard_normal((6, 20))
         margins = Margins(pairs, z, regularization)
         v = random.uniform(0.01, 1.0, 6)
-        at, length = margins.under(v), 1.0
+        row_margins, length = margins.row_margins(v), 1.0
         values = []
         for _ in range(20):
-            length, value, _ = margins.step(v, at, np.arange(6), length or 1.0)
+            length, value, _ = margins.step(v, row_margins, np.arange(6), length or 1.0)
             values.append(value)
-            straight = (
+            objective = (
                 np.logaddexp(0.0, -(v**2 @ z[:, :20].astype(float))).sum()
                 + regularization * (v**2).sum()
             )
-            assert value == pytest.approx(straight, rel=1e-9)
+            assert value == pytest.approx(objective, rel=1e-9)
         assert (np.diff(values) <= 0).all()
 
 
 def test_the_descent_ends_at_the_minimum(to_the_end):
-    """Of a convex problem: no feature without weight wants any, and the others want neither more nor less."""
+    """The optimality conditions of a convex problem hold for features with and without weight."""
     random = np.random.default_rng(8)
     with Threads() as threads:
         pairs = Pairs(Matrix(random.random((60, 200))), threads, "none")
         z = np.zeros((200, pairs.width), np.float32)
         z[:, :60] = random.standard_normal((200, 60))
         margins = Margins(pairs, z, 3.0)
-        ended = minimise(margins, np.full(200, 0.07))
-        gain = margins.gains(margins.under(ended.v))
-        heavy = ended.v > 0.01
+        descent = minimise(margins, np.full(200, 0.07))
+        gain = margins.gains(margins.row_margins(descent.v))
+        is_heavy = descent.v > 0.01
         expected = oracle.best_weights(z[:, :60].T.astype(float), np.full(200, 0.1), 3.0)[0]
-    assert heavy.sum() > 10
-    assert gain[~heavy].max() <= 3.0 + 0.01
-    np.testing.assert_allclose(gain[heavy], 3.0, rtol=0.01)
-    np.testing.assert_allclose(ended.v**2, expected, atol=0.01 * expected.max())
+    assert is_heavy.sum() > 10
+    assert gain[~is_heavy].max() <= 3.0 + 0.01
+    np.testing.assert_allclose(gain[is_heavy], 3.0, rtol=0.01)
+    np.testing.assert_allclose(descent.v**2, expected, atol=0.01 * expected.max())
 
 
 def test_a_line_that_rises_is_not_followed():
@@ -213,14 +213,14 @@ def test_a_line_that_rises_is_not_followed():
 def test_rounds_tell_how_it_went():
     selector = ss.LocalLearning().fit(*spiral(300, 0))
     assert selector.n_iter_ == len(selector.rounds_)
-    features = [told["features"] for told in selector.rounds_]
+    features = [round_["features"] for round_ in selector.rounds_]
     assert features[0] == 302
     assert features == sorted(features, reverse=True)
     assert selector.rounds_[-1]["change"] <= 0.01 < selector.rounds_[-2]["change"]
 
 
 def test_a_penalty_beyond_all_gains_leaves_nothing():
-    X, y = noisy(0)
+    X, y = make_noisy(0)
     assert not len(ss.LocalLearning(regularization=1e6).fit(X, y).selection())
 
 
@@ -233,7 +233,7 @@ def test_a_model_is_as_large_as_its_weights(tmp_path):
 def test_too_many_rows_are_refused(monkeypatch):
     monkeypatch.setattr("streamsieve.selectors.matrix.data.available_memory", lambda: 10_000)
     with pytest.raises(ss.DataError, match=r"all pairs of 50 rows need .* \d rows would fit"):
-        ss.LocalLearning().fit(*noisy(0))
+        ss.LocalLearning().fit(*make_noisy(0))
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def test_too_many_rows_are_refused(monkeypatch):
 )
 def test_bad_parameters_are_refused(params, message):
     with pytest.raises(ValueError, match=message):
-        ss.LocalLearning(**params).fit(*noisy(0))
+        ss.LocalLearning(**params).fit(*make_noisy(0))
 
 
 @pytest.mark.needs_jit
@@ -263,10 +263,10 @@ def test_files_of_dense_and_of_very_wide_rows(tmp_path, suffix):
         workflow.convert_to_columns((X.astype(np.float32), y), path)
     else:
         write_rows(path, ArraySource(X, y).row_blocks(), n_features=X.shape[1])
-    found = ss.LocalLearning().fit_source(
+    selector = ss.LocalLearning().fit_source(
         ss.open_source(path, "label" if suffix == ".csv" else None)
     )
-    np.testing.assert_array_equal(found.feature_weights_, expected.feature_weights_)
+    np.testing.assert_array_equal(selector.feature_weights_, expected.feature_weights_)
     if suffix in (".svm", ".arrow"):
         ids = np.sort(np.random.default_rng(0).choice(10**12, X.shape[1], replace=False))
         rows = csr_array(X.astype(np.float32))
@@ -282,7 +282,7 @@ def test_automatic_sigma_looks_as_near_as_the_data_demands(seed):
     random = np.random.default_rng(seed)
     X = random.standard_normal((400, 52))
     X[:, :2] += 0.2 * np.sign(X[:, :2])
-    together, plain = X[:, 0] * X[:, 1] > 0, X[:, 0] + X[:, 1] > 0
-    for y in (together, plain):
+    joint, additive = X[:, 0] * X[:, 1] > 0, X[:, 0] + X[:, 1] > 0
+    for y in (joint, additive):
         assert is_found(ss.LocalLearning(sigma="auto").fit(X, y).feature_weights_)
-    assert not ss.LocalLearning().fit(X, together).feature_weights_[:2].all()
+    assert not ss.LocalLearning().fit(X, joint).feature_weights_[:2].all()

@@ -1,4 +1,4 @@
-"""Projected gradient: against its oracle, what is selected, what is predicted, what is refused."""
+"""Test projected gradient: against its oracle, selections, predictions and errors."""
 
 from __future__ import annotations
 
@@ -13,10 +13,16 @@ from streamsieve.parallel import Threads
 from streamsieve.selectors.matrix.data import Matrix
 from streamsieve.selectors.matrix.projected_gradient import StandardizedColumns
 from tests.oracles import projected_gradient as oracle
-from tests.selectors.columns.test_substitution import LOSSES, as_solved, planted, problem
+from tests.selectors.columns.test_substitution import (
+    LOSSES,
+    make_planted,
+    make_problem,
+    standardize_target,
+)
 
 SAFE = 1e-6
-FAR = 3.0  # weights of classes that can be told apart without a mistake grow with every step, and rounding with them
+# Weights of separable classes grow with every step, and rounding errors with them.
+MAX_WEIGHT = 3.0
 
 
 @settings(deadline=None, max_examples=60)
@@ -29,25 +35,25 @@ FAR = 3.0  # weights of classes that can be told apart without a mistake grow wi
     st.integers(1, 6),
 )
 def test_agrees_with_the_oracle(seed, n_rows, n_columns, density, loss, wanted):
-    X, y = problem(seed, n_rows, n_columns, density, loss)
+    X, y = make_problem(seed, n_rows, n_columns, density, loss)
     Z, chosen = oracle.standardized(X)
     assume(np.unique(y).size > 1 and chosen)
-    expected, level, closest = oracle.project(Z, as_solved(y, loss), wanted, loss)
-    assume(closest > SAFE and abs(expected).max() < FAR)
+    expected, level, closest = oracle.project(Z, standardize_target(y, loss), wanted, loss)
+    assume(closest > SAFE and abs(expected).max() < MAX_WEIGHT)
     ids, weights = np.array(chosen)[expected != 0], expected[expected != 0]
     for data in (X, csc_array(X)):
-        found = ss.ProjectedGradient(wanted, loss=loss, refit=False).fit(data, y)
-        assert found.selection().indices.tolist() == ids.tolist()
-        np.testing.assert_allclose(found.selection().scores, abs(weights), rtol=1e-6, atol=1e-9)
-        size, middle = (y.std(), y.mean()) if loss == "squared" else (1.0, 0.0)
-        slopes = size * weights / X[:, ids].std(axis=0)
-        np.testing.assert_allclose(found.coef_, slopes, rtol=1e-6, atol=1e-9)
-        constant = middle + size * level - slopes @ X[:, ids].mean(axis=0)
-        assert found.intercept_ == pytest.approx(constant, rel=1e-6, abs=1e-6)
+        selector = ss.ProjectedGradient(wanted, loss=loss, refit=False).fit(data, y)
+        assert selector.selection().indices.tolist() == ids.tolist()
+        np.testing.assert_allclose(selector.selection().scores, abs(weights), rtol=1e-6, atol=1e-9)
+        scale, mean = (y.std(), y.mean()) if loss == "squared" else (1.0, 0.0)
+        slopes = scale * weights / X[:, ids].std(axis=0)
+        np.testing.assert_allclose(selector.coef_, slopes, rtol=1e-6, atol=1e-9)
+        constant = mean + scale * level - slopes @ X[:, ids].mean(axis=0)
+        assert selector.intercept_ == pytest.approx(constant, rel=1e-6, abs=1e-6)
 
 
 def test_the_refit_is_least_squares_on_the_selected_columns():
-    X, y, _ = planted()
+    X, y, _ = make_planted()
     model = ss.ProjectedGradient(12).fit(X, y)
     chosen = X[:, model.get_support(indices=True)]
     Z, u = (chosen - chosen.mean(axis=0)) / chosen.std(axis=0), (y - y.mean()) / y.std()
@@ -58,7 +64,7 @@ def test_the_refit_is_least_squares_on_the_selected_columns():
 
 @pytest.mark.needs_jit
 def test_finds_planted_columns_in_any_units():
-    X, y, weights = planted()
+    X, y, weights = make_planted()
     random = np.random.default_rng(1)
     units, offsets = 10 ** random.uniform(-3, 3, X.shape[1]), random.normal(0, 1e3, X.shape[1])
     given = X * units + offsets * units
@@ -72,7 +78,7 @@ def test_finds_planted_columns_in_any_units():
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("loss", ["auto", "squared_hinge"])
 def test_two_classes(loss, tmp_path):
-    X, y, weights = planted(n_rows=800, noise=0.1)
+    X, y, weights = make_planted(n_rows=800, noise=0.1)
     labels = np.where(y > 0.5, "yes", "no")
     model = ss.ProjectedGradient(10, loss=loss).fit(X, labels)
     assert model.get_support(indices=True).tolist() == np.flatnonzero(weights).tolist()
@@ -92,15 +98,15 @@ def test_sparse_columns_stay_sparse():
     with Threads() as threads:
         held = StandardizedColumns(Matrix(X), threads)
     assert sum(part.slots.values.size for part in held.parts) == X.nnz
-    found = ss.ProjectedGradient(2).fit(X, y)
-    assert found.get_support(indices=True).tolist() == [5, 50]
+    selector = ss.ProjectedGradient(2).fit(X, y)
+    assert selector.get_support(indices=True).tolist() == [5, 50]
     np.testing.assert_allclose(
-        found.coef_, ss.ProjectedGradient(2).fit(X.toarray(), y).coef_, rtol=1e-9
+        selector.coef_, ss.ProjectedGradient(2).fit(X.toarray(), y).coef_, rtol=1e-9
     )
 
 
 def test_of_equal_columns_the_first_is_kept():
-    X, y, weights = planted(n_columns=60)
+    X, y, weights = make_planted(n_columns=60)
     copies = np.concatenate([X, -3 * X + 5, X], axis=1)
     model = ss.ProjectedGradient(20).fit(copies, y)
     chosen = model.get_support(indices=True)
@@ -109,20 +115,20 @@ def test_of_equal_columns_the_first_is_kept():
 
 
 def test_columns_that_never_vary_and_fewer_than_wanted():
-    X, y, _ = planted(n_columns=3, n_true=2)
+    X, y, _ = make_planted(n_columns=3, n_true=2)
     filled = np.concatenate([np.zeros((400, 2)), X, np.full((400, 1), 7.0)], axis=1)
     model = ss.ProjectedGradient(5).fit(filled, y)
     assert model.get_support(indices=True).tolist() == [2, 3, 4]
     with pytest.warns(UserWarning, match="no feature was selected"):
-        nothing = ss.ProjectedGradient(5).fit(np.ones((400, 2)), y)
-    np.testing.assert_allclose(nothing.predict(np.ones((3, 2))), y.mean())
+        empty = ss.ProjectedGradient(5).fit(np.ones((400, 2)), y)
+    np.testing.assert_allclose(empty.predict(np.ones((3, 2))), y.mean())
     assert ss.ProjectedGradient(1).fit(X[:, :1], y).get_support(indices=True).tolist() == [0]
 
 
 @pytest.mark.needs_jit
 @pytest.mark.parametrize("loss", LOSSES)
 def test_more_columns_than_rows(loss):
-    X, y, _ = planted(n_rows=20, n_columns=200)
+    X, y, _ = make_planted(n_rows=20, n_columns=200)
     target = y if loss == "squared" else np.where(y > 0, 1, 0)
     model = ss.ProjectedGradient(40, loss=loss).fit(X, target)
     assert len(model.selection()) == 40
@@ -132,7 +138,7 @@ def test_more_columns_than_rows(loss):
 
 @pytest.mark.needs_jit
 def test_rare_classes():
-    X, y, weights = planted(n_rows=1000, noise=0.1)
+    X, y, weights = make_planted(n_rows=1000, noise=0.1)
     labels = y > np.quantile(y, 0.97)
     model = ss.ProjectedGradient(10).fit(X, labels)
     assert np.isin(model.get_support(indices=True), np.flatnonzero(weights)).mean() >= 0.6

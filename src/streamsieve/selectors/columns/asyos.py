@@ -1,10 +1,10 @@
 """Asynchronous online substitution (Yang, Fujimaki, Kusumura, Liu 2016): a centre and its workers.
 
-Algorithms 2 and 3 of the paper, free of whatever runs them: one process that takes turns, with a
-staleness that is chosen rather than left to a network, as the paper studies them (section 5.3), or
-processes that send arrays to one another. A worker has a fraction of the columns; ``offer`` is its
-step, of one column or of a block of them. The centre has the scores of all columns, as a part per
-worker; ``exchange`` is a push and a read in one call.
+Algorithms 2 and 3 of the paper, independent of what runs them: one process that simulates workers
+in turn, with a chosen staleness instead of that of a network, as the paper studies them (section
+5.3), or processes that send arrays to one another. A worker has a fraction of the columns;
+``offer`` is its step, for one column or a block of them. The centre has the scores of all columns,
+as one part per worker; ``exchange`` is a push and a read in one call.
 """
 
 from __future__ import annotations
@@ -27,58 +27,58 @@ from ..base import Method
 from ..fitting import LOSS, Fit
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, fits, is_integer, parameter, require
 from .learner import ColumnLearner
-from .linear import SCANS, SHORTER, STEP, LinearRule, picked, with_space
+from .linear import SCANS, STEP, STEP_DIVISOR, LinearRule, make_space, picked
 from .memory import ColumnMemory
-from .substitution import SteppingRule, SteppingState, diverged
+from .substitution import SteppingRule, SteppingState, divergence_error
 
-FIRST_PUSHES = 16  # lines of the ring at first: staleness may be large, and the data small
+INITIAL_PUSHES = 16  # lines of the ring: staleness may be large and the data small
 MAX_WORKERS = 1024
 MAX_TURNS = 1 << 62
 
 
 def check_workers(params: Any, name: str, value: Any) -> None:
-    """Raise ParameterError unless there can be so many workers."""
-    wanted = params.n_features_to_select
+    """Raise ParameterError unless the number of workers is possible."""
+    n_selected = params.n_features_to_select
     require(
-        is_integer(value) and 1 <= value <= min(wanted, MAX_WORKERS),
+        is_integer(value) and 1 <= value <= min(n_selected, MAX_WORKERS),
         name,
         value,
-        f"an integer from 1 to {spell('n_features_to_select', wanted)}, as every worker keeps at"
-        f" least one feature, and {MAX_WORKERS:,} at most",
+        f"an integer from 1 to {spell('n_features_to_select', n_selected)}, as every worker keeps"
+        f" at least one feature, and at most {MAX_WORKERS:,}",
     )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AsyOSParameters:
-    """Asynchronous online substitution, AsyOS (Yang, Fujimaki, Kusumura, Liu 2016), of several workers.
+    """Asynchronous online substitution, AsyOS (Yang, Fujimaki, Kusumura, Liu 2016), with workers.
 
-    Several workers share the columns that come by, and those that are kept; each knows only what
-    the others did some time ago. In one process they are simulated: they take turns, so that the
-    answer is always the same, which shows what more workers cost in the quality of the selection.
-    On an engine (``--engine``) they work at the same time. The memory is that of the kept columns,
-    and of a number per row for each worker and for each change that is not read yet.
+    Several workers share the columns that arrive and the columns that are kept. Each worker knows
+    only what the others did some time ago. In one process the workers are simulated: they take
+    turns, so the answer is always the same, which shows how much more workers reduce the quality of
+    the selection. On an engine (``--engine``) they work at the same time. Memory holds the kept
+    columns, and one number per row for each worker and for each change that is not read yet.
 
     Parameters
     ----------
     n_features_to_select : int, default=100
-        How many are selected: that many, unless fewer vary or columns are the same.
+        Number of features to select. Fewer are selected if fewer vary or columns are equal.
     workers : int, default=4
-        How many share the columns; at most as many as are selected.
+        Number of workers that share the columns; at most ``n_features_to_select``.
     staleness : int or None, default=None
-        How many of the last changes, of other workers, a worker does not know of yet; None for as
-        many as there are workers, as in the paper. One worker knows everything.
+        Number of the last changes by other workers that a worker does not know yet; None takes the
+        number of workers, as in the paper. A single worker knows everything.
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
-        What the model minimises. "auto" is squared for numbers and logistic for two classes.
+        Loss that the model minimises. "auto" is squared for numbers and logistic for two classes.
     n_scans : int or None, default=None
-        How often the features are read: None for twice where the source can be read again, and once
-        where not.
+        Number of times that the features are read. None reads twice if the source can be read
+        again, otherwise once.
     step : float or None, default=None
-        The step of newcomers, eta; None for half of the longest that is safe for uncorrelated
-        columns, 0.5 for squared and squared hinge, 2 for logistic.
+        Step length of new columns, eta. None takes half of the longest step that is safe for
+        uncorrelated columns: 0.5 for squared and squared hinge, 2 for logistic.
     m : float, default=1.0
-        Kept columns step by ``step / m``.
+        Step length of kept columns is ``step / m``.
     refit : bool, default=True
-        Whether the model is fitted to the end on the selected columns.
+        If True, fit the model on the selected columns until it converges.
     """
 
     n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
@@ -93,7 +93,7 @@ class AsyOSParameters:
     loss: str = parameter("auto", LOSS)
     n_scans: int | None = parameter(None, SCANS)
     step: float | None = parameter(None, STEP)
-    m: float = parameter(1.0, SHORTER)
+    m: float = parameter(1.0, STEP_DIVISOR)
     refit: bool = parameter(True, YES_OR_NO)
 
 
@@ -103,140 +103,142 @@ class AsyOSParameters:
 class Centre:
     """Algorithm 2: the scores u of all workers' columns together, one per row.
 
-    It has the part of every worker, not only their sum, so that a worker's part can be taken back
-    when it is lost: otherwise u would go on to count columns that nobody has any more.
+    It stores the part of every worker, not only their sum, so that the part of a lost worker can be
+    taken back. Otherwise u would still count columns that no worker holds.
     """
 
     def __init__(self, parts: F64) -> None:
-        self.parts = parts  # a line per worker, changed in place
+        self.parts = parts  # one line per worker, changed in place
 
     def scores(self) -> F64:
-        """u, in an array of its own."""
+        """Return u in a new array."""
         return np.asarray(self.parts.sum(axis=0))
 
     def exchange(self, worker: int, change: F64) -> F64:
-        """Take what a worker pushes, the change of its part; u after that."""
+        """Add the change that a worker pushes to its part and return the new u."""
         self.parts[worker] += change
         return self.scores()
 
     def register(self, worker: int, part: F64 | None = None) -> F64:
-        """A worker starts, or starts again, with no column or with columns that make this part; u after that."""
+        """Set the part of a worker that starts or restarts, 0 without columns; return the new u."""
         self.parts[worker] = 0.0 if part is None else part
         return self.scores()
 
     def forget(self, worker: int) -> F64:
-        """Take back the part of a worker that is lost; u after that."""
+        """Take back the part of a lost worker and return the new u."""
         return self.register(worker)
 
 
 class Worker:
-    """Algorithm 3: the columns of one of some workers; ``rule`` says how many it keeps, and how long its steps are."""
+    """Algorithm 3: one of several workers, with its columns.
+
+    ``rule`` says how many columns it keeps and how long its steps are.
+    """
 
     def __init__(
         self, rule: SteppingRule, workers: int, state: SteppingState | None = None
     ) -> None:
         self.rule, self.workers = rule, workers
-        self.state = (
-            rule.start() if state is None else state
-        )  # all there is to know, to start again from
+        # Everything that is needed to restart the worker.
+        self.state = rule.start() if state is None else state
 
     @property
     def ids(self) -> I64:
-        """The columns that it keeps; they must not be offered to another worker."""
+        """Return the ids of the kept columns, which must not be offered to another worker."""
         return self.state.slots.ids[: self.state.slots.ends[USED]]
 
     def part(self) -> F64:
-        """Its part of the scores: what its columns, and its part of the level, add to u."""
+        """Return what its columns and its part of the level add to the scores u."""
         scores = np.empty(self.rule.y.size)
         combine(self.state.slots, self.state.weights, self.state.level[0], scores)
         return scores
 
     def offer(self, block: ColumnBlock, u: F64) -> F64:
-        """Take some columns, one by one, with u as it was last read; the change of its part, to push."""
+        """Process columns one by one with the last u read; return the change of its part."""
         columns = block.indptr, block.indices, block.values, block.ids
         y, steps, workers = self.rule.y, self.rule.steps, self.workers
         scores, change = u.copy(), np.zeros(u.size)
-        at = 0
+        column = 0
         while True:
             slots, weights, level = self.state
-            at = substitute_apart(
-                slots, weights, level, y, steps, workers, scores, change, *columns, at
+            column = substitute_apart(
+                slots, weights, level, y, steps, workers, scores, change, *columns, column
             )
-            if at < 0:
-                raise diverged(block.origin, steps, "online-substitution with ")
-            if at == block.n_columns:
+            if column < 0:
+                raise divergence_error(block.origin, steps, "online-substitution with ")
+            if column == block.n_columns:
                 return change
-            self.state = with_space(self.state, block, at, self.rule.wanted + 1)
+            self.state = make_space(self.state, block, column, self.rule.wanted + 1)
 
 
 class BlockWorker(Worker):
-    """A worker that reads u once for a block of columns, and takes it that the others do meanwhile what it does.
+    """A worker that reads u once per block and assumes that the others do the same meanwhile.
 
-    If each of several workers did all of what is good by itself, they would do it several times
-    over: with four of them, and columns that correlate a little, the weights diverge. So each does
-    its fraction, by steps that are shorter by the number of workers, and all together they do no
-    more than one that has all columns (the safe way to add, of Ma, Smith, Jaggi, Jordan, Richtarik,
-    Takac 2015). One worker does what online substitution does, to the bit.
+    If each of several workers made the full step that is best for its own columns, the steps would
+    add up to several times too much: with four workers and slightly correlated columns the weights
+    diverge. So each worker makes a fraction of it, with steps divided by the number of workers, and
+    all together move no further than one worker with all columns (safe adding: Ma, Smith, Jaggi,
+    Jordan, Richtarik, Takac 2015). With one worker this is online substitution, to the bit.
     """
 
     def take(self, block: ColumnBlock, u: F64, part: F64) -> F64:
-        """Take some columns, one by one, with u as it was last read and its own part then; its part now, to push."""
-        alike, steps = float(self.workers), self.rule.steps
-        shorter = steps._replace(m=steps.m * self.workers)
-        self.state, diverges = self.rule.take(self.state, block, u - alike * part, alike, shorter)
+        """Process columns with the last u read and its part in it; return the new part."""
+        n_workers, steps = float(self.workers), self.rule.steps
+        shorter_steps = steps._replace(m=steps.m * self.workers)
+        self.state, diverges = self.rule.take(
+            self.state, block, u - n_workers * part, n_workers, shorter_steps
+        )
         if diverges:
-            raise diverged(block.origin, steps, "online-substitution with ")
+            raise divergence_error(block.origin, steps, "online-substitution with ")
         return self.part()
 
 
 def shares(wanted: int, workers: int) -> list[int]:
-    """How many columns each worker keeps, all together as many as are wanted."""
+    """Return the number of columns that each worker keeps; they add up to ``wanted``."""
     return [wanted // workers + (worker < wanted % workers) for worker in range(workers)]
 
 
-# ---- simulated: workers that take turns
+# ---- simulation: workers in turn
 
 
 class AsynchronousState(NamedTuple):
-    """What the workers and the centre have."""
+    """States of all workers and of the centre."""
 
     workers: tuple[SteppingState, ...]
-    parts: F64 = array("workers", "rows")  # per worker and row: the centre's
-    pushes: F64 = array(
-        "pushes", "rows"
-    )  # the last ones, a ring of at most as many as the staleness
+    parts: F64 = array("workers", "rows")  # of the centre: scores per worker and row
+    pushes: F64 = array("pushes", "rows")  # the last ones, in a ring of at most ``staleness``
     turns: I64 = array(1, low=0, below=MAX_TURNS)  # pushes so far
 
     @property
     def ids(self) -> I64:
-        """The features that all workers keep."""
+        """Return the ids of the features that all workers keep."""
         return np.concatenate(
             [worker.slots.ids[: worker.slots.ends[USED]] for worker in self.workers]
         )
 
     @property
     def slots(self) -> Slots:
-        """The columns of all workers, in one."""
+        """Return the columns of all workers in one set of slots."""
         return picked([worker.slots for worker in self.workers], self.ids)
 
     @property
     def weights(self) -> F64:
-        """Those of all workers' columns."""
+        """Return the weights of the columns of all workers."""
         return np.concatenate(
             [worker.weights[: worker.slots.ends[USED]] for worker in self.workers]
         )
 
     @property
     def level(self) -> F64:
-        """All workers' parts of it together."""
+        """Return the level, the sum of all workers' parts of it."""
         return np.array([sum(float(worker.level[0]) for worker in self.workers)])
 
 
 class AsynchronousRule(LinearRule):
     """Algorithms 2 and 3: column by column, worker by worker.
 
-    What a worker reads lacks the pushes of other workers among the last ``staleness``; its own are
-    always in.
+    The scores that a worker reads lack the pushes of other workers among the last ``staleness``;
+    its own pushes are always included.
     """
 
     def __init__(self, params: Any, target: Target) -> None:
@@ -253,75 +255,78 @@ class AsynchronousRule(LinearRule):
         return self.gather([rule.start() for rule in self.rules])
 
     def gather(self, workers: Sequence[SteppingState]) -> AsynchronousState:
-        """The state of workers that took their columns elsewhere: what they know together is what can be finished."""
-        parts = [worker.part() for worker in self.workers(workers)]
+        """Return one state of workers that learned elsewhere, so that ``finish`` can end it."""
+        parts = [worker.part() for worker in self.make_workers(workers)]
         return AsynchronousState(
             tuple(workers), np.array(parts), np.zeros((0, self.y.size)), np.zeros(1, np.int64)
         )
 
-    def workers(self, states: Sequence[SteppingState]) -> list[Worker]:
-        """The workers that are in some states."""
+    def make_workers(self, states: Sequence[SteppingState]) -> list[Worker]:
+        """Return a worker for each state."""
         return [
             Worker(rule, len(self.rules), state)
             for rule, state in zip(self.rules, states, strict=True)
         ]
 
     def offer(self, memory: ColumnMemory[AsynchronousState], block: ColumnBlock) -> None:
-        """Take some more columns; the state stays as it is where the weights diverge."""
+        """Learn more columns; if the weights diverge the state does not change."""
         state = copied(memory.state)
         centre = Centre(state.parts)
-        workers = self.workers(state.workers)
-        kept = [set(worker.ids.tolist()) for worker in workers]
+        workers = self.make_workers(state.workers)
+        kept_ids = [set(worker.ids.tolist()) for worker in workers]
         varies = np.empty(block.n_columns, np.bool_)
         mark_varying(block.n_rows, block.indptr, block.values, varies)
         u, pushes, turn = centre.scores(), state.pushes, int(state.turns[0])
-        ids = block.ids.tolist()
+        feature_ids = block.ids.tolist()
         for column in np.flatnonzero(varies).tolist():
-            if any(ids[column] in held for held in kept):
+            if any(feature_ids[column] in ids_of_worker for ids_of_worker in kept_ids):
                 continue
-            at = turn % len(workers)
-            take_back_pushes(u, pushes, max(0, turn - self.staleness), turn, len(workers), at)
-            change = workers[at].offer(block.columns(column, column + 1), u)
-            u = centre.exchange(at, change)
-            pushes = self.note(pushes, turn, change)
-            kept[at] = set(workers[at].ids.tolist())
+            number = turn % len(workers)
+            take_back_pushes(u, pushes, max(0, turn - self.staleness), turn, len(workers), number)
+            change = workers[number].offer(block.columns(column, column + 1), u)
+            u = centre.exchange(number, change)
+            pushes = self.record_push(pushes, turn, change)
+            kept_ids[number] = set(workers[number].ids.tolist())
             turn += 1
         state.turns[0] = turn
         memory.state = state._replace(
             workers=tuple(worker.state for worker in workers), pushes=pushes
         )
 
-    def note(self, pushes: F64, turn: int, change: F64) -> F64:
-        """The last pushes, with one more; the array grows until it has as many lines as are ever needed."""
-        lines = len(pushes)
+    def record_push(self, pushes: F64, turn: int, change: F64) -> F64:
+        """Return the last pushes and a new one; the array grows up to ``staleness`` lines."""
+        n_lines = len(pushes)
         if not self.staleness:
             return pushes
-        if turn == lines and lines < self.staleness:
-            more = min(self.staleness, max(FIRST_PUSHES, 2 * lines)) - lines
-            pushes = np.concatenate([pushes, np.zeros((more, self.y.size))])
+        if turn == n_lines and n_lines < self.staleness:
+            n_new = min(self.staleness, max(INITIAL_PUSHES, 2 * n_lines)) - n_lines
+            pushes = np.concatenate([pushes, np.zeros((n_new, self.y.size))])
         pushes[turn % len(pushes)] = change
         return pushes
 
     def fit(self, state: SteppingState) -> Fit:
-        """All workers' columns; of those that are the same at two workers one, with the weight of both."""
+        """Return the model of all columns, with one column for those that two workers share.
+
+        Of columns that are equal but for scale one stays, with the sum of the weights.
+        """
         slots, weights = state.slots, state.weights.copy()
-        used = weights.size
-        gram = np.empty((used, used))
-        correlate(slots, self.y.size, 0, used, gram)
-        left, chosen = np.full(used, True), []
+        n_used = weights.size
+        gram = np.empty((n_used, n_used))
+        correlate(slots, self.y.size, 0, n_used, gram)
+        is_left, chosen = np.full(n_used, True), []
         for slot in np.argsort(slots.ids).tolist():
-            if left[slot]:
-                twins = left & (np.abs(gram[slot]) > ALIKE)
-                weights[slot] = float(np.sign(gram[slot, twins]) @ weights[twins])
-                left &= ~twins
+            if is_left[slot]:
+                are_equal = is_left & (np.abs(gram[slot]) > ALIKE)
+                weights[slot] = float(np.sign(gram[slot, are_equal]) @ weights[are_equal])
+                is_left &= ~are_equal
                 chosen.append(slot)
         columns = np.sort(np.array(chosen, np.int64))
         return Fit(columns, weights[columns], float(state.level[0]))
 
     def finish(self, state: AsynchronousState) -> AsynchronousState:
         model = super().finish(SteppingState(state.slots, state.weights, state.level))
-        nothing = np.empty((0, 0))
-        return state._replace(workers=(model,), parts=nothing, pushes=nothing)
+        no_rows = np.empty((0, 0))
+        return state._replace(workers=(model,), parts=no_rows, pushes=no_rows)
 
     def remembered(self, state: AsynchronousState) -> I64:
         return state.ids
@@ -330,10 +335,13 @@ class AsynchronousRule(LinearRule):
         for rule, worker in zip(self.rules, state.workers, strict=True):
             rule.check(worker, sizes, n_features)
         ensure(np.unique(state.ids).size == state.ids.size, "two workers have the same feature")
-        ensure(len(state.parts) == len(self.rules), "it has more or fewer parts than workers")
+        ensure(
+            len(state.parts) == len(self.rules),
+            "the number of parts differs from the number of workers",
+        )
         ensure(
             min(int(state.turns[0]), self.staleness) <= len(state.pushes) <= self.staleness,
-            "it has more or fewer pushes than its workers have made",
+            "the number of pushes does not fit the turns of its workers",
         )
 
 

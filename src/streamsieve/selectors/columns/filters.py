@@ -1,7 +1,8 @@
-"""Batch filters that the papers of SOFS and SAOLA compare with: they hold all columns of use until the last is there.
+"""Batch filters that the papers of SOFS and SAOLA compare with.
 
-FCBF (Yu, Liu 2003) and mRMR (Peng, Long, Ding 2005); of Markov blankets IAMB and MMMB (Tsamardinos,
-Aliferis, Statnikov 2003). SOFS: Wu, Hoi, Mei, Yu 2017; SAOLA: Yu, Wu, Ding, Pei 2016.
+They hold all useful columns until the last one has arrived: FCBF (Yu, Liu 2003) and mRMR (Peng,
+Long, Ding 2005), and for Markov blankets IAMB and MMMB (Tsamardinos, Aliferis, Statnikov 2003).
+SOFS: Wu, Hoi, Mei, Yu 2017; SAOLA: Yu, Wu, Ding, Pei 2016.
 """
 
 from __future__ import annotations
@@ -46,11 +47,11 @@ from .measures import (
     CONDITION,
     TEST,
     advice_on_level,
-    coded,
-    coded_for,
+    check_table_size,
+    encode,
+    encode_for_tests,
     levels_of_target,
-    prepared_tests,
-    refuse_large_tables,
+    prepare_tests,
 )
 from .memory import ColumnMemory
 from .rules import (
@@ -62,18 +63,19 @@ from .rules import (
     SCORES,
     USED,
     BatchRule,
-    centred,
-    in_parts,
+    centre_block,
+    run_in_parts,
 )
 
-ROWS_EACH = 5  # rows that a test needs for each degree of freedom or variable: Yu, Wu, Ding, Pei 2016, section 5.4
+# Rows that a test needs for each degree of freedom or variable: Yu, Wu, Ding, Pei 2016, section 5.4
+ROWS_EACH = 5
 
 
 # ---- the relevant columns as codes: FCBF, mRMR
 
 
 class CodedState(NamedTuple):
-    """The relevant columns as codes, CSC, and what was chosen of them."""
+    """The relevant columns as codes in CSC form, and the chosen ones."""
 
     ids: I64 = COLUMN_IDS
     relevance: F64 = array("columns", low=0)
@@ -87,20 +89,20 @@ class CodedState(NamedTuple):
 
 
 class FilterRule(BatchRule):
-    """What the filters share: the relevant columns, as codes."""
+    """Base of the filters, which hold the relevant columns as codes."""
 
     state_type: ClassVar[type[Any]] = CodedState
 
-    def relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
-        """Return how much each column says about the target; what says nothing is not remembered."""
+    def measure_relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
+        """Return how much each column tells of the target; columns with 0 are not held."""
         raise NotImplementedError
 
     def refuse(self, memory: ColumnMemory[CodedState], block: ColumnBlock) -> None:
-        refuse_large_tables(block, self.target, self.params.bins)
+        check_table_size(block, self.target, self.params.bins)
 
-    def worth(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
-        codes, n_levels = coded(block, self.target, self.params.bins)
-        relevance = self.relevance(block, codes, n_levels)
+    def extract_useful(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
+        codes, n_levels = encode(block, self.target, self.params.bins)
+        relevance = self.measure_relevance(block, codes, n_levels)
         arrays = {"ids": block.ids, "relevance": relevance, "n_levels": n_levels}
         return relevance > EQUAL, {**arrays, "indices": block.indices, "codes": codes}
 
@@ -109,28 +111,28 @@ class FilterRule(BatchRule):
 
     def check(self, state: CodedState, sizes: dict[str, int], n_features: int) -> None:
         super().check(state, sizes, n_features)
-        beyond = state.codes >= np.repeat(state.n_levels, np.diff(state.indptr))
-        ensure(not beyond.any(), "a code is beyond the levels of its column")
+        is_beyond = state.codes >= np.repeat(state.n_levels, np.diff(state.indptr))
+        ensure(not is_beyond.any(), "a code exceeds the number of levels of its column")
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FCBFParameters:
-    """The fast correlation-based filter (Yu and Liu 2003): relevance and redundancy by symmetrical uncertainty.
+    """Fast correlation-based filter (Yu, Liu 2003), by symmetrical uncertainty.
 
-    From the most relevant feature on, each takes out all less relevant ones that say no more about
-    the target than about it. A batch method: the relevant columns are held, as codes, until the
-    last has come.
+    Starting with the most relevant one, each feature removes all less relevant features that say no
+    more about the target than about it. A batch method: the relevant columns are held, as codes,
+    until the last one has arrived.
 
     Parameters
     ----------
     n_features_to_select : int, default=None
-        None keeps what the rule keeps; a number, the most relevant of them.
+        Maximum number of features, the most relevant ones. None keeps all that the rule keeps.
     delta : float, default=0.0
-        The uncertainty above which a feature is relevant.
+        Symmetrical uncertainty above which a feature is relevant.
     bins : None, int or "mdl", default="mdl"
-        How features of many values are made discrete, as in SAOLA.
+        Discretisation of features with many values, as in SAOLA.
     class_weight : None or "balanced", default=None
-        "balanced" lets all classes count alike.
+        "balanced" gives all classes the same total weight.
     """
 
     n_features_to_select: int | None = field(
@@ -142,13 +144,15 @@ class FCBFParameters:
 
 
 class FcbfRule(FilterRule):
-    """The most relevant feature takes out all that say no more about the target than about it, and so on."""
+    """Remove features that say no more about the target than about a more relevant one."""
 
-    def relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
+    def measure_relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
         relevance, target = np.zeros(block.n_columns), self.target
         columns = block.indptr, block.indices, codes, n_levels
-        known = target.weights, target.codes, target.class_counts
-        in_parts(block, lambda a, b: uncertainties_of_target(*columns, *known, a, b, relevance))
+        target_arrays = target.weights, target.codes, target.class_counts
+        run_in_parts(
+            block, lambda a, b: uncertainties_of_target(*columns, *target_arrays, a, b, relevance)
+        )
         relevance[relevance <= self.params.delta + EQUAL] = 0.0
         return relevance
 
@@ -184,20 +188,20 @@ FCBF = Method(
 class MRMRParameters:
     """Minimum redundancy, maximum relevance (Peng, Long, Ding 2005), by mutual information.
 
-    Features are chosen one after the other: the next has the largest information about the target,
-    less its mean information about those chosen. A batch method: the columns are held, as codes,
-    until the last has come.
+    Features are chosen one at a time: the next one has the largest information about the target
+    minus its mean information about those already chosen. A batch method: the columns are held, as
+    codes, until the last one has arrived.
 
     Parameters
     ----------
     n_features_to_select : int, default=100
-        How many to choose.
+        Number of features to select.
     criterion : {"difference", "quotient"}, default="difference"
-        Whether redundancy is taken off relevance (MID) or divides it (MIQ).
+        Subtract redundancy from relevance (MID), or divide relevance by it (MIQ).
     bins : None, int or "mdl", default="mdl"
-        How features of many values are made discrete, as in SAOLA.
+        Discretisation of features with many values, as in SAOLA.
     class_weight : None or "balanced", default=None
-        "balanced" lets all classes count alike.
+        "balanced" gives all classes the same total weight.
     """
 
     n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
@@ -207,9 +211,9 @@ class MRMRParameters:
 
 
 class MrmrRule(FilterRule):
-    """The largest information about the target, less that about what was chosen."""
+    """Choose by the information about the target minus that about the chosen features."""
 
-    def relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
+    def measure_relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
         relevance, target = np.zeros(block.n_columns), self.target
         classes = target.codes, target.class_counts, target.class_counts.size
         wanted = np.ones(block.n_columns, bool)
@@ -257,7 +261,7 @@ MRMR = Method(
 
 
 class GatheredState(NamedTuple):
-    """The columns that are not constant, CSC, and what was chosen of them."""
+    """The columns that are not constant in CSC form, and the chosen ones."""
 
     ids: I64 = COLUMN_IDS
     indptr: I64 = ENDS
@@ -269,7 +273,7 @@ class GatheredState(NamedTuple):
 
 
 class BlanketRule(BatchRule):
-    """What IAMB and MMMB share: the columns as variables, the target the last, and the tests."""
+    """Base of IAMB and MMMB: the columns as variables, the target last, and the tests."""
 
     state_type: ClassVar[type[Any]] = GatheredState
 
@@ -277,43 +281,46 @@ class BlanketRule(BatchRule):
         levels_of_target(self.target, self.params.measure)
         return super().start()
 
-    def norms(self, block: ColumnBlock, values: F64) -> F64:
-        """Return lengths of the centred columns, 0 for constant ones; ``values``: those of the block, near 0."""
+    def compute_norms(self, block: ColumnBlock, values: F64) -> F64:
+        """Return the norms of the centred columns, 0 for constant ones, given values near 0."""
         relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
-        columns, known = (
+        columns, target_arrays = (
             (block.indptr, block.indices, values),
             (self.target.weights, self.target.numbers),
         )
-        in_parts(
-            block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms)
+        run_in_parts(
+            block,
+            lambda a, b: correlate_with_target(*columns, *target_arrays, a, b, relevance, norms),
         )
         return norms
 
-    def worth(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
-        varies = self.norms(block, centred(block)) > 0
+    def extract_useful(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
+        varies = self.compute_norms(block, centre_block(block)) > 0
         return varies, {"ids": block.ids, "indices": block.indices, "values": block.values}
 
     def check(self, state: GatheredState, sizes: dict[str, int], n_features: int) -> None:
         super().check(state, sizes, n_features)
         ensure(ascends(state.indptr, state.indices), "the row numbers of a column do not ascend")
 
-    def columns(self, state: GatheredState) -> Columns:
-        """Return the columns as variables, the target the last."""
+    def make_variables(self, state: GatheredState) -> Columns:
+        """Return the columns as variables, with the target last."""
         target, measure = self.target, self.params.measure
         n_rows, n_classes = target.n_rows, levels_of_target(target, measure)
         block = ColumnBlock(state.indptr, state.indices, state.values, state.ids, n_rows)
-        codes, n_levels = coded_for(measure, block, target)
-        values = centred(block)
+        codes, n_levels = encode_for_tests(measure, block, target)
+        values = centre_block(block)
         if n_classes:
             lengths = np.diff(block.indptr)
-            full = lengths == n_rows  # no row has the level 0
-            codes = np.concatenate([codes - np.repeat(full, lengths), target.codes], dtype=np.int32)
-            n_levels = np.where(n_levels > 0, n_levels - full, 0)
+            is_full = lengths == n_rows  # no row has the level 0
+            codes = np.concatenate(
+                [codes - np.repeat(is_full, lengths), target.codes], dtype=np.int32
+            )
+            n_levels = np.where(n_levels > 0, n_levels - is_full, 0)
         return Columns(
             np.append(block.indptr, block.indptr[-1] + n_rows),
             np.concatenate([block.indices, np.arange(n_rows, dtype=np.int32)]),
             np.concatenate([values, target.numbers]),
-            np.append(self.norms(block, values), 1.0),
+            np.append(self.compute_norms(block, values), 1.0),
             codes,
             np.append(n_levels, n_classes),
         )
@@ -321,31 +328,31 @@ class BlanketRule(BatchRule):
     def advice(self, state: GatheredState) -> str:
         return advice_on_level(self.params.alpha)
 
-    def tests(self, most_variables: int) -> Tests:
-        """Return the tests; one by counts that is taken has fewer cells than there are rows."""
+    def make_tests(self, most_variables: int) -> Tests:
+        """Return the tests; a test by counts is done only if it has fewer cells than rows."""
         n_rows = self.target.n_rows
-        return prepared_tests(
+        return prepare_tests(
             self.params.alpha, self.params.measure, n_rows, most_variables, n_rows, ROWS_EACH
         )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IAMBParameters:
-    """The incremental association Markov blanket (Tsamardinos, Aliferis, Statnikov 2003).
+    """Incremental association Markov blanket (Tsamardinos, Aliferis, Statnikov 2003).
 
-    The feature most associated with the target given all that joined before joins, while there is
-    one. Then those go, in order, that are independent of the target given all others. A batch
-    method: the columns are held until the last has come. Scores are -ln p of the test that let a
-    feature in.
+    The feature with the strongest association with the target, given all that were added before, is
+    added until no feature passes the test. Then features that are independent of the target given
+    all others are removed, in order. A batch method: the columns are held until the last one has
+    arrived. Scores are -ln p of the test by which a feature was added.
 
     Parameters
     ----------
     measure : {"auto", "fisher_z", "g2", "chi2"}, default="auto"
-        The test, as in OSFS. One that has fewer than five rows for each degree of freedom by
-        counts, or for each variable by correlation, is not taken: then nothing joins, and nothing
-        goes.
+        Independence test, as in OSFS. A test with fewer than five rows for each degree of freedom
+        by counts, or for each variable by correlation, is not done, and then neither adds nor
+        removes a feature.
     alpha : float, default=0.01
-        The level of the tests.
+        Significance level of the tests.
     task : {"auto", "classification", "regression"}, default="auto"
         As in SAOLA.
     """
@@ -356,11 +363,13 @@ class IAMBParameters:
 
 
 class IambRule(BlanketRule):
-    """The blanket grows by the most associated feature, then shrinks."""
+    """Grow the blanket by the feature with the strongest association, then shrink it."""
 
     def choose(self, state: GatheredState) -> tuple[I64, F64]:
-        tests = self.tests(2)
-        joined, strengths, variables = grow_blanket(self.columns(state), tests, self.target.weights)
+        tests = self.make_tests(2)
+        joined, strengths, variables = grow_blanket(
+            self.make_variables(state), tests, self.target.weights
+        )
         stays = shrink_blanket(variables, tests, joined.size)
         return joined[stays], strengths[stays]
 
@@ -378,25 +387,26 @@ IAMB = Method(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class MMMBParameters:
-    """The max-min Markov blanket (Tsamardinos, Aliferis, Statnikov 2003): parents and children, then spouses.
+    """Max-min Markov blanket (Tsamardinos, Aliferis, Statnikov 2003).
 
-    Next among the parents and children is the feature whose least association with the target,
-    given sets of those found, is largest; what some set makes independent of the target goes. Each
-    of them has parents and children of its own: one that the target depends on given the child and
-    the set that made the two independent is a spouse. A batch method: the columns are held until
-    the last has come. Scores are -ln p, the least of a parent's or child's tests.
+    First the parents and children of the target: the next one is the feature whose minimum
+    association with the target, given sets of those already chosen, is largest; features that some
+    set makes independent of the target are removed. Then the spouses: of the parents and children
+    of each of these, those that depend on the target given it and the set that made the two
+    independent. A batch method: the columns are held until the last one has arrived. Scores are
+    -ln p, for a parent or child the smallest of its tests.
 
     Parameters
     ----------
     measure : {"auto", "fisher_z", "g2", "chi2"}, default="auto"
-        The test, as in OSFS. One that has fewer than five rows for each degree of freedom by
-        counts, or for each variable by correlation, is not taken: it lets nothing in and makes
-        nothing go.
+        Independence test, as in OSFS. A test with fewer than five rows for each degree of freedom
+        by counts, or for each variable by correlation, is not done, and then neither adds nor
+        removes a feature.
     alpha : float, default=0.01
-        The level of the tests.
+        Significance level of the tests.
     max_condition : int, default=3
-        The largest set of features to condition on, but for the child; time grows with what is
-        found to that power.
+        Maximum number of features to condition on, besides the child. Time grows with the number
+        of parents and children to this power.
     task : {"auto", "classification", "regression"}, default="auto"
         As in SAOLA.
     """
@@ -408,18 +418,18 @@ class MMMBParameters:
 
 
 class MmmbRule(BlanketRule):
-    """Parents and children of the target, then spouses."""
+    """Choose parents and children of the target, then spouses."""
 
     def choose(self, state: GatheredState) -> tuple[I64, F64]:
-        columns, weights = self.columns(state), self.target.weights
-        tests = self.tests(self.params.max_condition + 3)
+        columns, weights = self.make_variables(state), self.target.weights
+        tests = self.make_tests(self.params.max_condition + 3)
         target = state.ids.size
-        near, least, separators, n_separators = parents_and_children(
+        relatives, least_strengths, separators, n_separators = parents_and_children(
             columns, tests, target, self.params.max_condition, weights
         )
-        scores = {int(column): float(least[column]) for column in near}
+        scores = {int(column): float(least_strengths[column]) for column in relatives}
         spouses: dict[int, float] = {}
-        for child in near.tolist():
+        for child in relatives.tolist():
             family, *_ = parents_and_children(
                 columns, tests, child, self.params.max_condition, weights
             )
@@ -432,8 +442,8 @@ class MmmbRule(BlanketRule):
                     )
                     if strength > spouses.get(column, 0.0):
                         spouses[column] = strength
-        found = scores | spouses
-        return np.array(list(found), np.int64), np.array(list(found.values()))
+        strengths = scores | spouses
+        return np.array(list(strengths), np.int64), np.array(list(strengths.values()))
 
 
 MMMB = Method(

@@ -1,4 +1,4 @@
-"""Grafting (Perkins, Theiler 2003) of a stream of columns: a linear model with an L1 penalty of those that are held."""
+"""Grafting (Perkins, Theiler 2003): a linear model with an L1 penalty, from a stream of columns."""
 
 from __future__ import annotations
 
@@ -29,58 +29,57 @@ from .linear import (
     HeldColumns,
     LinearRule,
     check_slots_of_columns,
+    double_slots,
+    held_length_at,
     keep,
-    length_at,
-    with_room,
-    with_twice_the_slots,
+    make_room,
 )
 from .memory import ColumnMemory
 
 FRACTION, MINIMUM = 0, 1  # entries of ``falls``
-START = 1e-3  # of the standard deviation of the slopes before any column: where penalty=None begins
-MIN_DEVIATION = 1e-200  # of a standard deviation
-WORTH_A_FALL = 0.98  # of the penalty: to more it does not fall
-MORE = 1e-4  # of the penalty, beyond it: what a newcomer must have
-TOLERANCE = 1e-6  # of the penalty: how exactly a problem is solved
+# Initial penalty for penalty=None, as a fraction of the standard deviation of the slopes at 0.
+INITIAL_PENALTY = 1e-3
+MIN_DEVIATION = 1e-200  # smallest standard deviation to divide by
+MIN_FALL = 0.98  # of the penalty: it does not fall to a larger fraction
+ENTRY_MARGIN = 1e-4  # of the penalty: by how much the slope of a new column must exceed it
+TOLERANCE = 1e-6  # of the penalty: precision of a solution
 MAX_STEPS = 200
 MAX_HALVINGS = 30
-ANEW = 4  # steps after which the quadratic model is made anew
+REBUILD_STEPS = 4  # steps after which the quadratic model is computed again
 MAX_RISES = 100
-FLAT = 1e-9  # a second derivative that is as good as none
-NEARLY, SHORT = (
-    0.5,
-    1e-3,
-)  # of a rise that a quadratic model finds, while it is more than so much of the penalty
-LASSO_SWEEPS = 20  # before the equations of the weights that are not 0 are solved
+MIN_SECOND = 1e-9  # smallest second derivative: less counts as none
+# A rise found by a quadratic model is damped while it is more than this fraction of the penalty.
+DAMPING, SMALL_RISE = 0.5, 1e-3
+LASSO_SWEEPS = 20  # before the equations of the non-zero weights are solved
 LASSO_ROUNDS = 50
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class GraftingParameters:
-    """Grafting (Perkins, Theiler 2003): columns that make a linear model with an L1 penalty, out of a stream.
+    """Grafting (Perkins, Theiler 2003): an L1-penalised linear model from a stream of columns.
 
-    A feature is let in if it would lower the loss by more than the penalty, then the problem over
-    all that are held is solved, and those whose weight becomes 0 are dropped. It is what Yang,
-    Fujimaki, Kusumura, Liu 2016 (section 2.2) compare online substitution with. Columns are
-    standardised as they are held, sparse ones stay sparse. Of columns that are the same but for
-    scale, the first is kept.
+    A feature is added if it would lower the loss by more than the penalty. Then the problem over
+    all held features is solved, and those whose weight becomes 0 are dropped. Yang, Fujimaki,
+    Kusumura, Liu 2016 (section 2.2) compare online substitution with it. Held columns are
+    standardised, and sparse ones stay sparse. Of columns that are equal but for scale, the first
+    is kept.
 
     Parameters
     ----------
     n_features_to_select : int, default=100
-        The most features that are held and selected. With one more the penalty rises, just enough
-        that one goes.
+        Maximum number of features that are held and selected. When there is one more, the penalty
+        rises just enough that one is dropped.
     penalty : float or None, default=None
-        The weight of the L1 penalty beside the mean loss, for standardised features and a target of
-        variance 1, from which it rises if it must. None begins with so little that the number of
-        features alone decides.
+        Weight of the L1 penalty beside the mean loss, for standardised features and a target of
+        variance 1. It rises from this value if too many features are held. None starts with a
+        penalty so small that only ``n_features_to_select`` decides.
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
-        What the model minimises. "auto" is squared for numbers and logistic for two classes.
+        Loss that the model minimises. "auto" is squared for numbers and logistic for two classes.
     n_scans : int or None, default=None
-        How often the features are read: None for twice where the source can be read again, and once
-        where not.
+        Number of times that the features are read. None reads twice if the source can be read
+        again, otherwise once.
     refit : bool, default=True
-        Whether the model is fitted, without the penalty, on the selected columns.
+        If True, fit the model again on the selected columns, without the penalty.
     """
 
     n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
@@ -97,22 +96,22 @@ class GraftingParameters:
 
 
 class GraftingState(NamedTuple):
-    """The held columns, their weights, and the quadratic model of the loss that finds them."""
+    """The held columns, their weights, and the quadratic model of the loss."""
 
-    slots: Slots  # one more, at most, than columns that may be held
+    slots: Slots  # at most one more than columns that may be held
     weights: F64 = array("slots")
     level: F64 = array(1)  # the intercept
     penalty: F64 = array(1, low=0)
-    # for penalty=None: the fraction of the slopes' standard deviation that it falls to; its least
+    # For penalty=None: the fraction of the slopes' deviation that it falls to, and its minimum.
     falls: F64 = array(2, low=0)
-    gram: F64 = array("slots", "slots")  # products under the curvatures
-    middles: F64 = array("slots")  # means under the curvatures
+    gram: F64 = array("slots", "slots")  # products weighted by the curvatures
+    middles: F64 = array("slots")  # means weighted by the curvatures
     curvatures: F64 = array("rows", low=0, start=1)
-    slopes: F64 = array("rows")  # the derivative of the loss by the score, less its mean
+    slopes: F64 = array("rows")  # derivatives of the loss by the scores, minus their mean
 
 
 class GraftingRule(LinearRule):
-    """A linear model of columns with an L1 penalty, which rises where too many are held."""
+    """A linear model of columns with an L1 penalty, which rises when too many are held."""
 
     def __init__(self, params: Any, target: Target) -> None:
         super().__init__(params, target)
@@ -121,120 +120,138 @@ class GraftingRule(LinearRule):
     def start(self) -> GraftingState:
         rows = self.y.size
         state = empty(GraftingState, slots=0, room=0, rows=rows)
-        self.model_anew(state, slopes_at(self.loss, np.zeros(rows), self.y))
+        self.update_model(state, slopes_at(self.loss, np.zeros(rows), self.y))
         self.solve(state)
-        state.falls[:] = START, START * state.slopes.std()
+        state.falls[:] = INITIAL_PENALTY, INITIAL_PENALTY * state.slopes.std()
         state.penalty[0] = state.falls[MINIMUM] if self.penalty is None else self.penalty
         return state
 
     def offer(self, memory: ColumnMemory[GraftingState], block: ColumnBlock) -> None:
         state, columns = memory.state, (block.indptr, block.indices, block.values, block.ids)
-        at = 0
+        column = 0
         while True:
-            bar = (1.0 + MORE) * float(state.penalty[0])
-            at, mean, scale = next_newcomer(state.slots, state.slopes, bar, *columns, at)
-            if at == block.n_columns:
+            threshold = (1.0 + ENTRY_MARGIN) * float(state.penalty[0])
+            column, mean, scale = next_newcomer(
+                state.slots, state.slopes, threshold, *columns, column
+            )
+            if column == block.n_columns:
                 memory.state = state
                 return
-            length = length_at(block, at)
+            length = held_length_at(block, column)
             if state.slots.ends[USED] == state.slots.ids.size:
-                state = with_twice_the_slots(state, self.wanted + 1)
+                state = double_slots(state, self.wanted + 1)
             if state.slots.ends[TOP] + length > state.slots.values.size:
-                state = state._replace(slots=with_room(state.slots, length))
-            used, span = (
+                state = state._replace(slots=make_room(state.slots, length))
+            n_used, span = (
                 int(state.slots.ends[USED]),
-                (int(block.indptr[at]), int(block.indptr[at + 1])),
+                (int(block.indptr[column]), int(block.indptr[column + 1])),
             )
-            unit = block.n_rows, mean, scale
+            standardisation = block.n_rows, mean, scale
             put_column(
-                state.slots, used, int(block.ids[at]), *unit, block.indices, block.values, *span
+                state.slots,
+                n_used,
+                int(block.ids[column]),
+                *standardisation,
+                block.indices,
+                block.values,
+                *span,
             )
             state.slots.ends[USED] += 1
-            weigh_products(state.slots, state.curvatures, used, state.gram, state.middles)
-            self.take_in(state)
-            at += 1
+            weigh_products(state.slots, state.curvatures, n_used, state.gram, state.middles)
+            self.admit(state)
+            column += 1
 
-    def take_in(self, state: GraftingState) -> None:
-        """Solve the problem with a newcomer, in the last slot, and drop what it makes superfluous."""
-        used = int(state.slots.ends[USED])
-        sizes = np.sqrt(np.diag(state.gram)[:used])
+    def admit(self, state: GraftingState) -> None:
+        """Solve the problem with the new column, in the last slot, unless it equals a held one."""
+        n_used = int(state.slots.ends[USED])
+        lengths = np.sqrt(np.diag(state.gram)[:n_used])
+        # The new column equals one that is held.
         if (
-            np.abs(state.gram[used - 1, : used - 1]) > ALIKE * sizes[-1] * sizes[:-1]
-        ).any():  # there is another such
-            self.keep(state, np.arange(used - 1))
+            np.abs(state.gram[n_used - 1, : n_used - 1]) > ALIKE * lengths[-1] * lengths[:-1]
+        ).any():
+            self.keep(state, np.arange(n_used - 1))
             return
         self.solve(state)
         if state.slots.ends[USED] > self.wanted:
             self.raise_penalty(state)
         lower = max(float(state.falls[FRACTION] * state.slopes.std()), float(state.falls[MINIMUM]))
-        if self.penalty is None and lower < WORTH_A_FALL * state.penalty[0]:
+        if self.penalty is None and lower < MIN_FALL * state.penalty[0]:
             state.penalty[0] = lower
             self.solve(state)
 
     def raise_penalty(self, state: GraftingState) -> None:
-        """Raise the penalty, just enough that no more columns are held than may be."""
-        for rises in range(1, MAX_RISES + 1):
-            used = int(state.slots.ends[USED])
-            if used <= self.wanted:
+        """Raise the penalty just enough that at most ``wanted`` columns are held."""
+        for n_rises in range(1, MAX_RISES + 1):
+            n_used = int(state.slots.ends[USED])
+            if n_used <= self.wanted:
                 break
-            more, first = rise(self.bend(state)[:used, :used], state.weights[:used])
-            is_last = self.loss == SQUARED or more <= SHORT * state.penalty[0] or rises == MAX_RISES
-            state.penalty[0] += more if is_last else NEARLY * more
+            rise, first_zero = find_rise(
+                self.compute_hessian(state)[:n_used, :n_used], state.weights[:n_used]
+            )
+            is_last = (
+                self.loss == SQUARED
+                or rise <= SMALL_RISE * state.penalty[0]
+                or n_rises == MAX_RISES
+            )
+            state.penalty[0] += rise if is_last else DAMPING * rise
             if is_last:
-                self.keep(state, np.delete(np.arange(used), first))
+                self.keep(state, np.delete(np.arange(n_used), first_zero))
             self.solve(state)
         state.falls[FRACTION] = state.penalty[0] / max(float(state.slopes.std()), MIN_DEVIATION)
 
-    def bend(self, state: GraftingState) -> F64:
-        """The products of the held columns under the second derivatives at their weights, as they are."""
+    def compute_hessian(self, state: GraftingState) -> F64:
+        """Return the products of the held columns, weighted by the exact second derivatives."""
         if self.loss == SQUARED:
             return state.gram
         scores = HeldColumns(state.slots, self.y.size).combine(state.weights, float(state.level[0]))
-        second = np.maximum(slopes_at(self.loss, scores, self.y).second, FLAT)
+        second = np.maximum(slopes_at(self.loss, scores, self.y).second, MIN_SECOND)
         gram = np.zeros_like(state.gram)
         weigh_products(state.slots, second, 0, gram, np.zeros_like(state.middles))
         return gram
 
     def solve(self, state: GraftingState) -> None:
-        """Minimise the mean loss + penalty |w|_1 over the held columns, and drop those whose weight is 0.
+        """Minimise mean loss + penalty |w|_1 over the held columns, and drop those of weight 0.
 
-        By quadratic models, each minimised exactly, and steps that are halved while the objective
-        rises.
+        The method minimises a sequence of quadratic models exactly, and halves a step while the
+        objective rises.
         """
         columns = HeldColumns(state.slots, self.y.size)
-        used, penalty = columns.count, float(state.penalty[0])
-        weights, level = state.weights[:used].copy(), float(state.level[0])
-        now = slopes_at(self.loss, columns.combine(weights, level), self.y)
+        n_used, penalty = columns.count, float(state.penalty[0])
+        weights, level = state.weights[:n_used].copy(), float(state.level[0])
+        current = slopes_at(self.loss, columns.combine(weights, level), self.y)
         for step in range(MAX_STEPS):
-            pulls, drift = columns.products(now.first), float(now.first.mean())
-            if is_solved(weights, pulls, drift, penalty):
+            gradient, mean_slope = columns.products(current.first), float(current.first.mean())
+            if is_solved(weights, gradient, mean_slope, penalty):
                 break
-            if step % ANEW == ANEW - 1:
-                self.model_anew(state, now)
-            gram, middles = state.gram[:used, :used], state.middles[:used]
-            towards = gram @ weights - pulls + middles * drift
-            change = lasso(gram, towards, penalty, 0.1 * TOLERANCE * penalty, weights) - weights
-            shift = -drift / state.curvatures.mean() - float(middles @ change)
-            best = now.loss + penalty * float(np.abs(weights).sum())
+            if step % REBUILD_STEPS == REBUILD_STEPS - 1:
+                self.update_model(state, current)
+            gram, middles = state.gram[:n_used, :n_used], state.middles[:n_used]
+            linear_term = gram @ weights - gradient + middles * mean_slope
+            change = (
+                solve_lasso(gram, linear_term, penalty, 0.1 * TOLERANCE * penalty, weights)
+                - weights
+            )
+            shift = -mean_slope / state.curvatures.mean() - float(middles @ change)
+            objective = current.loss + penalty * float(np.abs(weights).sum())
             for _ in range(MAX_HALVINGS):
-                then = slopes_at(
+                trial = slopes_at(
                     self.loss, columns.combine(weights + change, level + shift), self.y
                 )
-                if then.loss + penalty * float(np.abs(weights + change).sum()) <= best:
+                if trial.loss + penalty * float(np.abs(weights + change).sum()) <= objective:
                     break
                 change, shift = change / 2.0, shift / 2.0
             else:
-                break  # as near as numbers can tell
-            weights, level, now = weights + change, level + shift, then
-        state.weights[:used], state.level[0] = weights, level
-        state.slopes[:] = now.first - now.first.mean()
+                break  # converged to the precision of the numbers
+            weights, level, current = weights + change, level + shift, trial
+        state.weights[:n_used], state.level[0] = weights, level
+        state.slopes[:] = current.first - current.first.mean()
         if not weights.all():
             self.keep(state, np.flatnonzero(weights))
 
-    def model_anew(self, state: GraftingState, now: Slopes) -> None:
-        """Take the quadratic model from how the loss bends at some scores."""
+    def update_model(self, state: GraftingState, slopes: Slopes) -> None:
+        """Compute the quadratic model from the second derivatives of the loss."""
         if self.loss != SQUARED:
-            state.curvatures[:] = np.maximum(now.second, MIN_CURVATURE * CURVATURE[self.loss])
+            state.curvatures[:] = np.maximum(slopes.second, MIN_CURVATURE * CURVATURE[self.loss])
             weigh_products(state.slots, state.curvatures, 0, state.gram, state.middles)
 
     def keep(self, state: GraftingState, chosen: I64) -> None:
@@ -251,66 +268,73 @@ class GraftingRule(LinearRule):
     def check(self, state: GraftingState, sizes: dict[str, int], n_features: int) -> None:
         ensure(
             state.slots.ids.size <= self.wanted + 1 and state.slots.ends[USED] <= self.wanted,
-            "it holds more features than it was asked for",
+            "it holds more features than n_features_to_select",
         )
         ensure(
             (state.curvatures >= MIN_CURVATURE * CURVATURE[self.loss]).all(),
-            "its loss is flatter than it can be",
+            "its curvatures are below the minimum",
         )
         check_slots_of_columns(state.slots, self.y.size, n_features)
 
 
-def is_solved(weights: F64, pulls: F64, drift: float, penalty: float) -> bool:
-    """Whether no weight, nor the intercept, would change the objective much."""
-    off = np.where(
-        weights != 0.0, np.abs(pulls + penalty * np.sign(weights)), np.abs(pulls) - penalty
+def is_solved(weights: F64, gradient: F64, mean_slope: float, penalty: float) -> bool:
+    """Return True if the optimality conditions of weights and intercept hold within tolerance."""
+    violations = np.where(
+        weights != 0.0, np.abs(gradient + penalty * np.sign(weights)), np.abs(gradient) - penalty
     )
-    return bool(max(off.max(initial=0.0), abs(drift)) <= max(TOLERANCE * penalty, 1e-14))
+    return bool(
+        max(violations.max(initial=0.0), abs(mean_slope)) <= max(TOLERANCE * penalty, 1e-14)
+    )
 
 
 # ---- a linear model with an L1 penalty, of columns whose products are known
 
 
-def lasso(gram: F64, pulls: F64, penalty: float, enough: float, weights: F64) -> F64:
-    """The weights that minimise w'Hw / 2 - pulls'w + penalty |w|_1, from some weights.
+def solve_lasso(gram: F64, linear_term: F64, penalty: float, tolerance: float, weights: F64) -> F64:
+    """Return the weights that minimise w'Hw / 2 - b'w + penalty |w|_1, from initial ``weights``.
 
-    Coordinate descent finds which are not 0. Where it is slow, as with columns that nearly follow
-    from others, those are solved for, and the weights go as far towards the solution as none of
-    them changes its sign (Lee, Battle, Raina, Ng 2007): along that line the objective falls.
+    H is ``gram`` and b is ``linear_term``.
+
+    Coordinate descent finds which weights are not 0. Where it is slow, as with columns that nearly
+    depend linearly on others, the equations of these weights are solved, and the weights move
+    towards the solution until the first one becomes 0 (Lee, Battle, Raina, Ng 2007): along that
+    line the objective falls.
     """
     weights = weights.copy()
     for _ in range(LASSO_ROUNDS):
-        if descend_coordinates(gram, pulls, penalty, enough, LASSO_SWEEPS, weights):
+        if descend_coordinates(gram, linear_term, penalty, tolerance, LASSO_SWEEPS, weights):
             break
-        live = np.flatnonzero(weights)
+        nonzero = np.flatnonzero(weights)
         change = (
-            solve_equations(gram, live, pulls[live] - penalty * np.sign(weights[live]))
-            - weights[live]
+            solve_equations(
+                gram, nonzero, linear_term[nonzero] - penalty * np.sign(weights[nonzero])
+            )
+            - weights[nonzero]
         )
-        step, first = until_zero(weights[live], -change)
-        weights[live] += min(step, 1.0) * change
+        step, first = find_first_zero(weights[nonzero], -change)
+        weights[nonzero] += min(step, 1.0) * change
         if step <= 1.0:
-            weights[live[first]] = 0.0
+            weights[nonzero[first]] = 0.0
     return weights
 
 
-def rise(gram: F64, weights: F64) -> tuple[float, int]:
-    """By how much the penalty can rise until a weight becomes 0, in a quadratic model of the loss; and which does.
+def find_rise(gram: F64, weights: F64) -> tuple[float, int]:
+    """Return the rise of the penalty at which the first weight becomes 0, and the weight's index.
 
-    No weight may be 0. Where no rise does that, as rounding may have it, the smallest weight goes
-    at once.
+    The loss is a quadratic model, and no weight may be 0. If no rise makes one 0, which rounding
+    can cause, the rise is 0 and the index is that of the smallest weight.
     """
-    more, first = until_zero(
+    step, first = find_first_zero(
         weights, solve_equations(gram, np.arange(weights.size), np.sign(weights))
     )
-    return (more, first) if np.isfinite(more) else (0.0, int(np.argmin(np.abs(weights))))
+    return (step, first) if np.isfinite(step) else (0.0, int(np.argmin(np.abs(weights))))
 
 
-def until_zero(weights: F64, shrink: F64) -> tuple[float, int]:
-    """How far weights can go, ``shrink`` less per step, until the first is 0; and which that is."""
+def find_first_zero(weights: F64, shrink: F64) -> tuple[float, int]:
+    """Return how many steps of ``-shrink`` weights can take until one is 0, and its index."""
     steps = np.full(weights.size, np.inf)
-    falls = weights * shrink > 0.0
-    steps[falls] = weights[falls] / shrink[falls]
+    shrinks = weights * shrink > 0.0
+    steps[shrinks] = weights[shrinks] / shrink[shrinks]
     first = int(np.argmin(steps)) if steps.size else 0
     return (float(steps[first]) if steps.size else np.inf), first
 

@@ -1,4 +1,4 @@
-"""The learner of columns: features as they come, for rows and a target that are known; and what it has learned."""
+"""The learner of columns, one feature after the other for a known target, and its results."""
 
 from __future__ import annotations
 
@@ -33,37 +33,34 @@ from .memory import (
     TARGET,
     TARGET_SCHEMA,
     ColumnMemory,
-    Noted,
+    ColumnWarnings,
     Tally,
-    as_header,
-    noted_in,
     refuse_not_finite,
     refuse_repeated,
     remarks_of,
     sizes_of_target,
     target_of_model,
+    warnings_from_json,
+    warnings_to_json,
 )
-from .rules import ColumnRule, CopyDropper, in_parts
+from .rules import ColumnRule, CopyDropper, run_in_parts
 
-STATE = "state."  # before the names of its arrays in a model
-NAMED_IDS, NAMED_GROUPS, GROUP_NAMES = (
-    "named_ids",
-    "named_groups",
-    "group_names",
-)  # arrays of a model
-DEFAULT_SCANS = 2  # of data that can be read again
+STATE = "state."  # prefix of the names of its arrays in a model
+# Arrays of a model.
+NAMED_IDS, NAMED_GROUPS, GROUP_NAMES = "named_ids", "named_groups", "group_names"
+DEFAULT_SCANS = 2  # of data that can be read more than once
 
 
 @dataclass(frozen=True)
 class ColumnOptions:
-    """What the parameters of a method say; one that a method does not have is as its default here says."""
+    """Parameters that a learner reads, with defaults for methods without them."""
 
     missing: str = "error"
     n_scans: int | None = 1
 
 
 class ColumnResults(Results):
-    """What a learner of columns has learned; the selection is read as if no column were to come."""
+    """Results of a learner of columns; the selection is read as if the data ended here."""
 
     memory: ColumnMemory[Any]
     rule: ColumnRule[Any]
@@ -72,31 +69,36 @@ class ColumnResults(Results):
         super().__init__(learner)
         self.n_rows_, self.n_nonzero_ = self.memory.target.n_rows, int(self.memory.counts[1])
         self.rule = learner.rule
-        self.n_features_seen_ = int(self.memory.counts[0])  # that were offered, each once
-        self.n_constant_ = int(
-            self.memory.counts[2]
-        )  # that never vary, or have no value: none is ever selected
+        self.n_features_seen_ = int(self.memory.counts[0])  # offered features, each counted once
+        # Features that never vary or have no value: none is ever selected.
+        self.n_constant_ = int(self.memory.counts[2])
 
     @alone
-    def settled(self) -> Any:
-        """Return the state as if no feature were to come."""
+    def final_state(self) -> Any:
+        """Return the state after ``finish``, as if the data ended here."""
         memory = self.memory
-        if memory.settled is None:
-            memory.settled = self.rule.finish(memory.state)
-        return memory.settled
+        if memory.final_state is None:
+            memory.final_state = self.rule.finish(memory.state)
+        return memory.final_state
 
     def selected(self) -> tuple[I64, F64]:
-        ids, scores = self.rule.kept(self.settled())
+        ids, scores = self.rule.kept(self.final_state())
         order = np.argsort(ids)
         return ids[order], scores[order]
 
     @alone
     def selection(self) -> Selection:
-        """Return the selected features, with scores, names and groups; its size is that of the selection."""
-        (indices, scores), known, state = self.selected(), self.memory.names, self.settled()
+        """Return the selected features with scores, names and groups."""
+        (indices, scores), feature_names, state = (
+            self.selected(),
+            self.memory.names,
+            self.final_state(),
+        )
         names = (
-            np.array([known.get(feature, f"x{feature}") for feature in indices.tolist()], object)
-            if known
+            np.array(
+                [feature_names.get(feature, f"x{feature}") for feature in indices.tolist()], object
+            )
+            if feature_names
             else None
         )
         groups = self.rule.groups(state)
@@ -119,56 +121,57 @@ class ColumnResults(Results):
 
     @property
     def counts_(self) -> dict[str, int]:
-        """Return what became of the features: kept; irrelevant; redundant, dropped on arrival; replaced, dropped later.
+        """Return the number of features that were kept, irrelevant, redundant or replaced.
 
-        Copies that were dropped are among the redundant ones, and so is, with
-        ``n_features_to_select``, a newcomer that is less relevant than all of a full selection.
+        Redundant features were dropped when they arrived, replaced ones later. Dropped copies count
+        as redundant; so does, with ``n_features_to_select``, a new feature that is less relevant
+        than all of a full selection.
         """
-        counts = self.rule.counted(self.settled()).get("counts")
+        counts = self.rule.counted(self.final_state()).get("counts")
         if counts is None:
-            raise AttributeError(f"{self.method.name} does not count what becomes of features")
+            raise AttributeError(f"{self.method.name} does not count kept and dropped features")
         return counts
 
     @property
     def measures_(self) -> dict[str, int]:
-        """Return how many relevant features were measured by what."""
+        """Return the number of relevant features by the measure that was used."""
         measures = self.rule.counted(self.memory.state).get("measures")
         if measures is None:
-            raise AttributeError(f"{self.method.name} measures all features alike")
+            raise AttributeError(f"{self.method.name} uses the same measure for all features")
         return measures
 
     @property
     def n_duplicates_(self) -> int:
-        """Return how many features were dropped because they are equal to a kept one in every row."""
+        """Return the number of features dropped because they equal a kept one in every row."""
         if not isinstance(self.rule, CopyDropper):
-            raise AttributeError(f"{self.method.name} does not look for copies")
-        return int(self.memory.noted.get(COPIES, Noted()).count)
+            raise AttributeError(f"{self.method.name} does not check for copies")
+        return int(self.memory.warnings.get(COPIES, ColumnWarnings()).count)
 
     @property
     def penalty_(self) -> float:
-        """Return the penalty that was reached."""
+        """Return the final penalty."""
         return float(self.memory.state.penalty[0])
 
     @alone
     def linear_model(self) -> LinearModel:
-        return self.rule.linear_model(self.settled()) or super().linear_model()
+        return self.rule.linear_model(self.final_state()) or super().linear_model()
 
     # ---- what is reported
 
     @property
     def advice_if_empty(self) -> str:  # type: ignore[override]
         varies = self.n_constant_ < self.n_features_seen_
-        return (self.rule.advice(self.settled()) if varies else None) or Results.advice_if_empty
+        return (self.rule.advice(self.final_state()) if varies else None) or Results.advice_if_empty
 
     @alone
     def diagnosis(self, look: Look) -> list[Remark]:
-        return [*super().diagnosis(look), *remarks_of(self.memory.noted)]
+        return [*super().diagnosis(look), *remarks_of(self.memory.warnings)]
 
     def remarks(self, selection: Selection, look: Look) -> list[Remark]:
         return [*super().remarks(selection, look), *self.rule.remarks(self.memory.state)]
 
     def evidence(self, selection: Selection) -> F64 | None:
-        state = self.settled()
+        state = self.final_state()
         held = self.rule.held(state)
         return (
             None
@@ -181,7 +184,7 @@ class ColumnResults(Results):
 
     @alone
     def findings(self) -> Findings:
-        state, groups = self.settled(), self.selection().groups
+        state, groups = self.final_state(), self.selection().groups
         details = {"task": TASK_OF_KIND[self.memory.target.kind], "constant": self.n_constant_}
         if groups is not None:
             details["groups"] = groups.tolist()
@@ -196,7 +199,7 @@ class ColumnResults(Results):
 
 
 class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
-    """Sees features one by one; its ``rule``, made for the target, takes and drops them."""
+    """Learns features one by one; its ``rule``, made for the target, keeps or drops them."""
 
     reads: ClassVar[Reads] = "columns"
     results_type: ClassVar[type[Results]] = ColumnResults
@@ -217,7 +220,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
             raise UsageError(
                 f"{source.name}: can be read only once, so {spell('n_scans', scans)} is too many;"
                 f" set {spell('n_scans', 1)}, or give the columns in a form that can be read again:"
-                " a list of blocks, a matrix, a file"
+                " a list of blocks, a matrix or a file"
             )
         return int(scans)
 
@@ -231,9 +234,9 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         y: Any | None = None,
         origin: str = "",
     ) -> Self:
-        """Forget everything and be ready for the first feature; ``y`` has the target of every row.
+        """Reset the learner and prepare it for the first feature, given the target of every row.
 
-        Its classes are those of ``y``; features bring their names with them.
+        The classes are those of ``y``; blocks bring the names of their features.
         """
         if y is None:
             raise UsageError(
@@ -248,19 +251,19 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
     def adopt(
         self, target: Target, state: Any | None = None, rule: ColumnRule[Any] | None = None
     ) -> None:
-        """Be ready to learn for a target, from a fresh state or another one, by the method's rule or another one."""
+        """Prepare to learn for a target, from a new state and rule or from given ones."""
         self.rule = self.method.rule(self.params, target) if rule is None else rule
         self._memory = ColumnMemory(
             target, self.rule.start() if state is None else state, self.features
         )
 
     def refuse_other_target(self, y: Any) -> None:
-        """Refuse a target that is not the one that learning started with."""
+        """Raise DataError for a target other than the one that learning started with."""
         if not np.array_equal(
             target_for(self.method, self.params, y).numbers, self.memory.target.numbers
         ):
             raise DataError(
-                "the target differs from that of the first columns; start anew for another target"
+                "the target differs from that of the first columns; call start for another target"
             )
 
     @alone
@@ -277,14 +280,14 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
 
     @alone
     def partial_fit_block(self, block: ColumnBlock) -> Self:
-        """Take some more features; ``start`` comes before the first."""
+        """Learn more features; call ``start`` before the first."""
         self.accept(block)
         if block.n_columns:
             self.commit(block)
         return self
 
     def accept(self, block: ColumnBlock) -> None:
-        """Refuse columns that cannot be learned; nothing is changed."""
+        """Raise DataError for columns that cannot be learned, before anything is changed."""
         memory, n_rows = self.memory, self.memory.target.n_rows
         if block.n_rows != n_rows:
             raise DataError(
@@ -304,9 +307,9 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         self.rule.refuse(memory, block)
 
     def commit(self, block: ColumnBlock) -> None:
-        """Learn columns that were accepted."""
+        """Learn columns that passed ``accept``."""
         memory = self.memory
-        memory.settled = None
+        memory.final_state = None
         self.rule.offer(memory, block)
         memory.counts += (
             block.n_columns,
@@ -314,32 +317,38 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
             count_constant(block.indptr, block.values, block.n_rows),
         )
         self.features.widen(max(self.features.width, int(block.ids.max()) + 1))
-        memory.note_names(block, self.remembered(), self.rule.holds_all)
-        full = block.n_nonzero >= block.n_rows and (np.diff(block.indptr) == block.n_rows).any()
-        if full and not memory.earlier:
-            self._note_coarse(block)
+        memory.store_names(block, self.remembered(), self.rule.holds_all)
+        may_be_coarse = (
+            block.n_nonzero >= block.n_rows and (np.diff(block.indptr) == block.n_rows).any()
+        )
+        if may_be_coarse and not memory.earlier:
+            self._warn_of_coarse(block)
 
-    def _note_coarse(self, block: ColumnBlock) -> None:
-        """Take note of columns that 32-bit numbers cannot hold; those of later passes are the same once more."""
+    def _warn_of_coarse(self, block: ColumnBlock) -> None:
+        """Add warnings for columns whose values lost precision as 32-bit numbers."""
         memory, (coarse, varies) = self.memory, np.zeros((2, block.n_columns), bool)
-        in_parts(
+        run_in_parts(
             block,
             lambda a, b: find_coarse(
                 block.indptr, block.values, block.n_rows, a, b, coarse, varies
             ),
         )
-        for kind, chosen in ((COARSE, coarse & varies), (COLLAPSED, coarse & ~varies)):
-            memory.note(
-                kind, [memory.title_in(block, column) for column in np.flatnonzero(chosen).tolist()]
+        for kind, is_affected in ((COARSE, coarse & varies), (COLLAPSED, coarse & ~varies)):
+            memory.add_warning(
+                kind,
+                [
+                    memory.column_title(block, column)
+                    for column in np.flatnonzero(is_affected).tolist()
+                ],
             )
 
     @alone
     def finish(self, origin: str = "") -> Self:
-        """End the features: choose now what there is to choose, not when somebody asks."""
-        self.results.settled()
+        """Compute the final state now, not when the selection is read."""
+        self.results.final_state()
         return self
 
-    # ---- learning what others have left
+    # ---- counts of other workers
 
     @property
     def n_learned(self) -> int:
@@ -347,39 +356,38 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
 
     @alone
     def remembered(self) -> I64:
-        """Return the ids of the features that are kept or may yet be, whose columns this learner holds."""
+        """Return the ids of the features whose columns this learner holds."""
         return self.rule.remembered(self.memory.state)
 
     @alone
     def tally(self) -> Tally:
-        """Return what was counted of all features that came by, for whoever learns those that are left of them."""
+        """Return the counters of all offered features, for a learner of those that are left."""
         memory = self.memory
         return {
             "counts": memory.counts.copy(),
             "earlier": memory.earlier,
             "width": self.features.width,
-            "noted": as_header(memory.noted),
+            "noted": warnings_to_json(memory.warnings),
             **self.rule.tally(memory.state),
         }
 
     @alone
     def adopt_counts(self, tallies: Sequence[Tally]) -> None:
-        """Count what others have counted, of whose features this learner has learned those that were left.
+        """Adopt the counters of other learners, whose kept features this learner has learned.
 
-        What others have noted stands instead of what the same columns gave when they came once
-        more.
+        Their warnings replace those that the same columns gave here, when they were learned again.
         """
         memory = self.memory
         memory.counts[:] = sum(tally["counts"] for tally in tallies)
         memory.earlier = sum(tally["earlier"] for tally in tallies)
         self.features.width = max(tally["width"] for tally in tallies)
         for kind in (COARSE, COLLAPSED):
-            memory.noted.pop(kind, None)
+            memory.warnings.pop(kind, None)
         for tally in tallies:
-            for kind, noted in noted_in(tally["noted"]).items():
-                memory.note(kind, noted.first, noted.count)
+            for kind, entry in warnings_from_json(tally["noted"]).items():
+                memory.add_warning(kind, entry.examples, entry.count)
         self.rule.adopt_counts(memory.state, tallies)
-        memory.settled = None
+        memory.final_state = None
 
     # ---- saving
 
@@ -391,7 +399,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
             "scale": target.scale,
         }
         header |= {"earlier": memory.earlier} if memory.earlier else {}
-        header |= {"noted": as_header(memory.noted)} if memory.noted else {}
+        header |= {"noted": warnings_to_json(memory.warnings)} if memory.warnings else {}
         arrays: Arrays = dict(arrays_of(self.rule.saved(memory), STATE))
         arrays |= {
             TARGET + name: getattr(target, name)
@@ -410,39 +418,40 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         return header, arrays
 
     def _groups(self) -> I64:
-        """Return the groups that are known: of kept features, and the one that is open."""
+        """Return the groups of the kept features and the open group."""
         state = self.memory.state
         groups: Any = self.rule.groups(state)  # groups have names only where the rule knows groups
         return np.setdiff1d(np.append(groups, state.current), NO_GROUP)
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         features = self.features
-        names = named_texts(arrays, NAMES, NAMED_IDS, "its names do not fit their features")
-        group_names = named_texts(
-            arrays, GROUP_NAMES, NAMED_GROUPS, "the names of its groups do not fit them"
+        names = pop_named_texts(arrays, NAMES, NAMED_IDS, "its names do not match their features")
+        group_names = pop_named_texts(
+            arrays, GROUP_NAMES, NAMED_GROUPS, "its group names do not match its groups"
         )
         ensure(
             all(0 <= feature < features.width for feature in names),
-            "it has names of features that there are not",
+            "it has names of features that do not exist",
         )
         target = target_of_model(header, arrays.pop("classes"), arrays)
-        own = {name: arrays.pop(name) for name in TARGET_SCHEMA}
-        check_arrays(own, TARGET_SCHEMA, sizes_of_target(target))
+        target_arrays = {name: arrays.pop(name) for name in TARGET_SCHEMA}
+        check_arrays(target_arrays, TARGET_SCHEMA, sizes_of_target(target))
         self.adopt(target)
         memory, rule = self.memory, self.rule
         sizes = check_arrays(arrays, schema_of(memory.state, STATE), rule.sizes())
-        counted = np.bincount(
+        class_counts = np.bincount(
             target.codes, target.weights if target.codes.size else None, target.n_classes
         )
         ensure(
-            np.allclose(counted, target.class_counts), "its classes are not as frequent as it says"
+            np.allclose(class_counts, target.class_counts),
+            "its class counts do not match its target",
         )
         state = memory.state = with_arrays(memory.state, arrays, STATE)
         memory.counts, memory.earlier = (
-            own["counts"],
+            target_arrays["counts"],
             count_of(header, "earlier") if "earlier" in header else 0,
         )
-        memory.noted = noted_in(header.get("noted", {}))
+        memory.warnings = warnings_from_json(header.get("noted", {}))
         rule.check(state, sizes, features.width)
         remembered = rule.remembered(state)
         check_ids(remembered, features.width)
@@ -453,19 +462,23 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
                 zip(remembered.tolist(), features.names[remembered].tolist(), strict=True)
             )
         if group_names:
-            once = len(set(group_names.values())) == len(group_names)
+            are_unique = len(set(group_names.values())) == len(group_names)
             ensure(
-                once and set(self._groups().tolist()) == set(group_names),
-                "the names of its groups do not fit them",
+                are_unique and set(self._groups().tolist()) == set(group_names),
+                "its group names do not match its groups",
             )
             memory.group_names = group_names
 
 
-def named_texts(arrays: Arrays, texts: str, numbers: str, fault: str) -> dict[int, str]:
-    """Take texts by number out of the arrays of a model; none if it has none."""
-    found = texts_of_arrays(texts, arrays)
-    named = arrays.pop(numbers, np.empty(0, np.int64))
+def pop_named_texts(arrays: Arrays, texts: str, numbers: str, message: str) -> dict[int, str]:
+    """Remove texts from the arrays of a model and return them by number; empty if it has none."""
+    values = texts_of_arrays(texts, arrays)
+    named_numbers = arrays.pop(numbers, np.empty(0, np.int64))
     for part in ("text", "offsets"):
         arrays.pop(f"{texts}.{part}", None)
-    ensure(named.dtype == np.int64 and named.shape == (0 if found is None else found.size,), fault)
-    return {} if found is None else dict(zip(named.tolist(), found.tolist(), strict=True))
+    ensure(
+        named_numbers.dtype == np.int64
+        and named_numbers.shape == (0 if values is None else values.size,),
+        message,
+    )
+    return {} if values is None else dict(zip(named_numbers.tolist(), values.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Rules that fit a linear model of few columns, out of all that come by; and the slots that hold those columns."""
+"""Base of rules that fit a linear model of few columns, and the slots that hold the columns."""
 
 from __future__ import annotations
 
@@ -29,34 +29,34 @@ from ..prediction import LinearModel
 from .rules import ColumnRule
 
 MAX_SCANS = 10_000
-PER_SLOT = names_along(Slots, "slots")
+SLOT_ARRAYS = names_along(Slots, "slots")
 FIRST_SLOTS = 64
-MIN_SCALE = 1e-90  # the least difference of two values in float32, squared
-SPARE = 0.25  # room beyond what is held, so that not every column has to move all others
-STRAYED = Remark(
+MIN_SCALE = 1e-90  # the smallest difference of two float32 values, squared
+SPARE_ROOM = 0.25  # fraction of the values held: without it every new column would move all others
+STEPS_TOO_LONG = Remark(
     "steps too long",
     "warning",
-    "the steps led away from the target: the weights they ended with are worse than none, and the"
-    " selection as bad",
-    "take a shorter step, a larger m, or the solver 'pool' of online-substitution, which needs"
+    "the steps led away from the target: the final weights fit it worse than no model, so the"
+    " selection is not reliable",
+    "set a shorter step or a larger m, or use the solver 'pool' of online-substitution, which needs"
     " neither",
 )
 
-# What parameters may be.
+# Checks of parameters.
 SCANS = fits(
     lambda scans: scans is None or (is_integer(scans) and 1 <= scans <= MAX_SCANS),
     f"None or an integer from 1 to {MAX_SCANS:,}",
 )
 STEP = fits(lambda step: step is None or (is_number(step) and step > 0), "None or a number above 0")
-SHORTER = fits(lambda m: is_number(m) and m >= 1, "a number of 1 or more")
+STEP_DIVISOR = fits(lambda m: is_number(m) and m >= 1, "a number of 1 or more")
 
 
 class LinearRule(ColumnRule[Any]):
-    """Selects columns by the linear model they make together.
+    """Base of rules that select the columns of a linear model.
 
-    An author writes ``start``, ``offer`` and ``check``, and ``fit`` if the columns that are held
-    are not those that are selected. A state has the held columns (``slots``), a weight for each
-    (``weights``) and the intercept (``level``).
+    An author writes ``start``, ``offer`` and ``check``, and ``fit`` if not all held columns are
+    selected. A state has the held columns (``slots``), a weight for each (``weights``) and the
+    intercept (``level``).
     """
 
     takes_again: ClassVar[bool] = True
@@ -67,18 +67,18 @@ class LinearRule(ColumnRule[Any]):
         self.wanted = int(params.n_features_to_select)
 
     def fit(self, state: Any) -> Fit:
-        """Return the slots of the columns that are selected, with their weights; the state stays as it is."""
+        """Return the slots and weights of the selected columns, without changing the state."""
         used = int(state.slots.ends[USED])
         return Fit(np.arange(used), state.weights[:used].copy(), float(state.level[0]))
 
     def finish(self, state: Any) -> Any:
-        """Return the state of a model: the columns that were selected, without their values, and no others."""
+        """Return a state with the selected columns only, without their values."""
         fit = self.fit(state)
         if self.params.refit and fit.columns.size:
             fit = refit(
                 HeldColumns(state.slots, self.target.n_rows), self.loss, self.y, fit.columns
             )
-        slots = some_of(state.slots, fit.columns)._replace(
+        slots = select_slots(state.slots, fit.columns)._replace(
             rows=np.zeros(0, np.int32), values=np.zeros(0)
         )
         return changed(state, slots=slots, weights=fit.weights, level=np.array([fit.intercept]))
@@ -91,7 +91,7 @@ class LinearRule(ColumnRule[Any]):
         return np.asarray(state.slots.ids[: state.slots.ends[USED]])
 
     def kept_now(self, state: Any) -> tuple[I64, F64]:
-        """Return those with the largest weights: candidates beside them have none yet, or a small one."""
+        """Return the columns with the largest weights; other candidates have small ones or 0."""
         ids, sizes = self.kept(state)
         best = np.lexsort((ids, -sizes))[: self.wanted]
         best = best[sizes[best] > 0.0]
@@ -101,8 +101,12 @@ class LinearRule(ColumnRule[Any]):
         scores = HeldColumns(state.slots, self.target.n_rows).combine(
             state.weights, float(state.level[0])
         )
-        nothing = slopes_at(self.loss, np.zeros(self.y.size), self.y).loss
-        return [STRAYED] if slopes_at(self.loss, scores, self.y).loss > nothing else []
+        loss_without_model = slopes_at(self.loss, np.zeros(self.y.size), self.y).loss
+        return (
+            [STEPS_TOO_LONG]
+            if slopes_at(self.loss, scores, self.y).loss > loss_without_model
+            else []
+        )
 
     def linear_model(self, state: Any) -> LinearModel:
         slots, used = state.slots, int(state.slots.ends[USED])
@@ -117,68 +121,75 @@ class LinearRule(ColumnRule[Any]):
         )
 
 
-# ---- slots for a limited number of standardised columns: room for them, and what is computed with them
+# ---- slots for a limited number of standardised columns
 
 
-def with_twice_the_slots(state: Any, most: int) -> Any:
-    """Return a state with the same columns in twice the slots, ``most`` at most; what is given stays whole."""
-    state = grown(state, "slots", min(most, max(FIRST_SLOTS, 2 * state.slots.ids.size)))
+def double_slots(state: Any, max_slots: int) -> Any:
+    """Return the state with twice the slots, at most ``max_slots``, without changing it."""
+    state = grown(state, "slots", min(max_slots, max(FIRST_SLOTS, 2 * state.slots.ids.size)))
     return changed(state, slots=state.slots._replace(ends=state.slots.ends.copy()))
 
 
-def with_room(slots: Slots, length: int) -> Slots:
-    """The same columns, with room for one more of that length; the slots that are given stay whole.
+def make_room(slots: Slots, length: int) -> Slots:
+    """Return slots with the same columns and room for one more of that length.
 
-    So does a state that has them, if the rest of the block is refused.
+    The given slots are compacted at most, so a state that has them stays valid if the rest of the
+    block is refused.
     """
     keep(slots, np.arange(slots.ends[USED]))
     top = int(slots.ends[TOP])
-    if top + length <= slots.values.size - int(SPARE * top):  # what was dropped left enough
+    if top + length <= slots.values.size - int(SPARE_ROOM * top):  # dropped columns left enough
         return slots
-    room = top + length + int(SPARE * (top + length))
+    room = top + length + int(SPARE_ROOM * (top + length))
     refuse_beyond_memory(12 * room, "the columns in use", "keep fewer (n_features_to_select)")
     rows, values = np.zeros(room, np.int32), np.zeros(room)
     rows[:top], values[:top] = slots.rows[:top], slots.values[:top]
-    own = {name: getattr(slots, name).copy() for name in (*PER_SLOT, "ends")}
-    return slots._replace(**own, rows=rows, values=values)
+    slot_arrays = {name: getattr(slots, name).copy() for name in (*SLOT_ARRAYS, "ends")}
+    return slots._replace(**slot_arrays, rows=rows, values=values)
 
 
-def length_at(block: ColumnBlock, column: int) -> int:
-    """How many values of a column would be held."""
+def held_length_at(block: ColumnBlock, column: int) -> int:
+    """Return the number of values of a column that slots would hold."""
     return held_length(block.n_rows, int(block.indptr[column + 1] - block.indptr[column]))
 
 
-def with_space(state: Any, block: ColumnBlock, column: int, most: int) -> Any:
-    """Return the state with more slots, ``most`` at most, or where one is free with room for a column of a block."""
+def make_space(state: Any, block: ColumnBlock, column: int, max_slots: int) -> Any:
+    """Return the state with space for a column of a block.
+
+    If no slot is free it gets more slots, at most ``max_slots``; otherwise room for the values.
+    """
     if state.slots.ends[USED] == state.slots.ids.size:
-        return with_twice_the_slots(state, most)
-    return changed(state, slots=with_room(state.slots, length_at(block, column)))
+        return double_slots(state, max_slots)
+    return changed(state, slots=make_room(state.slots, held_length_at(block, column)))
 
 
 def keep(slots: Slots, chosen: I64, *others: F64) -> None:
-    """Drop all columns but some, which are then in the slots from the first on, in the order given; so are others."""
+    """Move the chosen columns to the first slots, in the order given, and drop the rest, in place.
+
+    The entries of ``others`` are moved in the same way.
+    """
     pack(slots, chosen, np.argsort(slots.starts[chosen], kind="stable"))
     for entries in others:
         entries[: chosen.size] = entries[chosen]
         entries[chosen.size :] = 0.0
 
 
-def some_of(slots: Slots, chosen: I64) -> Slots:
-    """Some columns, in slots of their own; their values are shared."""
+def select_slots(slots: Slots, chosen: I64) -> Slots:
+    """Return new slots with the chosen columns, which share the arrays of values."""
     return slots._replace(
-        **{name: getattr(slots, name)[chosen] for name in PER_SLOT},
+        **{name: getattr(slots, name)[chosen] for name in SLOT_ARRAYS},
         ends=np.array([chosen.size, slots.ends[TOP]]),
     )
 
 
 def picked(parts: Sequence[Slots], ids: I64) -> Slots:
-    """Some of the columns in several slots, in the order given, in arrays of their own without any room beyond."""
-    known = {
+    """Return new slots with columns out of several, in the order of ``ids``, without spare room."""
+    place_of = {
         feature: (part, slot)
         for part in parts
         for slot, feature in enumerate(part.ids[: part.ends[USED]].tolist())
     }
-    chosen = [known[feature] for feature in ids.tolist()]
+    chosen = [place_of[feature] for feature in ids.tolist()]
     spans = [
         (part, slice(part.starts[slot], part.starts[slot] + part.lengths[slot]))
         for part, slot in chosen
@@ -189,44 +200,47 @@ def picked(parts: Sequence[Slots], ids: I64) -> Slots:
         name: np.array(
             [getattr(part, name)[slot] for part, slot in chosen], declared(Slots)[name].dtype
         )
-        for name in PER_SLOT
+        for name in SLOT_ARRAYS
     }
     per_slot["starts"] = np.cumsum(per_slot["lengths"]) - per_slot["lengths"]
     return Slots(**per_slot, rows=rows, values=values, ends=np.array([ids.size, values.size]))
 
 
-def check_slots_of_columns(slots: Slots, n_rows: int, features: int) -> None:
-    """Refuse, with a ValueError, slots whose arrays do not fit one another."""
-    used, top = (int(end) for end in slots.ends)
+def check_slots_of_columns(slots: Slots, n_rows: int, n_features: int) -> None:
+    """Raise ValueError if the arrays of slots do not fit one another."""
+    n_used, top = (int(end) for end in slots.ends)
     ensure(
-        used <= slots.ids.size and top <= slots.values.size,
-        "it has more columns than slots, or more values than room",
+        n_used <= slots.ids.size and top <= slots.values.size,
+        "it has more columns than slots, or more values than room for them",
     )
-    starts, lengths, ids = slots.starts[:used], slots.lengths[:used], slots.ids[:used]
+    starts, lengths, ids = slots.starts[:n_used], slots.lengths[:n_used], slots.ids[:n_used]
     order = np.argsort(starts, kind="stable")
     ends = np.append(starts[order][1:], top)
     ensure(
-        not used or ((lengths <= n_rows).all() and (lengths[order] <= ends - starts[order]).all()),
+        not n_used
+        or ((lengths <= n_rows).all() and (lengths[order] <= ends - starts[order]).all()),
         "columns overlap, or have more values than rows",
     )
-    ensure(slots.rows.max(initial=-1) < n_rows, "a column has a row that there is not")
     ensure(
-        np.unique(ids).size == used and ids.max(initial=-1) < features,
-        "a feature is held twice, or there is no such feature",
+        slots.rows.max(initial=-1) < n_rows, "a column has a row number beyond the rows of the data"
     )
-    ensure((slots.scales[:used] > MIN_SCALE).all(), "a column that does not vary is held")
+    ensure(
+        np.unique(ids).size == n_used and ids.max(initial=-1) < n_features,
+        "a feature appears twice, or its id is beyond the width of the data",
+    )
+    ensure((slots.scales[:n_used] > MIN_SCALE).all(), "it holds a column that does not vary")
 
 
 class HeldColumns:
-    """The columns in slots, as fits take them."""
+    """The columns in slots, as a set of columns for fits."""
 
     def __init__(self, slots: Slots, n_rows: int) -> None:
         self.slots, self.n_rows, self.count = slots, n_rows, int(slots.ends[USED])
 
     def products(self, vector: F64) -> F64:
-        found = np.empty(self.count)
-        products(self.slots, vector, 0, self.count, found)
-        return found
+        sums = np.empty(self.count)
+        products(self.slots, vector, 0, self.count, sums)
+        return sums
 
     def combine(self, weights: F64, intercept: float) -> F64:
         scores = np.empty(self.n_rows)

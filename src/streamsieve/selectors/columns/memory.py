@@ -1,4 +1,4 @@
-"""All that a learner of columns has learned, and the columns that a user should know of when a run ends."""
+"""The memory of a learner of columns, and warnings about columns at the end of a run."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from ..base import FeatureInfo
 from ..diagnosis import MAX_NAMED, Remark
 from ..parameters import count_of, ensure, is_number
 
-TARGET = "target."  # before the names of its arrays in a model
-ROUNDING = 1e-6  # of the length of a target
-COARSE, COLLAPSED, COPIES = "coarse", "collapsed", "copies"  # kinds
+TARGET = "target."  # prefix of the names of its arrays in a model
+ROUNDING = 1e-6  # tolerance for the length of a target
+COARSE, COLLAPSED, COPIES = "coarse", "collapsed", "copies"  # kinds of warnings
 KINDS = (COARSE, COLLAPSED, COPIES)
-IN_64_BITS = (
+USE_64_BITS = (
     "subtract a number near its values first, or give 64-bit numbers: an array of float64, a table"
     " in Parquet"
 )
@@ -42,14 +42,14 @@ Tally = dict[str, Any]  # numbers, and arrays of them
 
 
 @dataclass(slots=True)
-class Noted:
-    """Some columns, all of one kind."""
+class ColumnWarnings:
+    """Columns with one kind of warning."""
 
     count: int = 0
-    first: list[str] = field(default_factory=list)  # what is said of each, of a few
+    examples: list[str] = field(default_factory=list)  # texts for the first of them
 
     def __str__(self) -> str:
-        return ", ".join([*self.first, *(["..."] if self.count > len(self.first) else [])])
+        return ", ".join([*self.examples, *(["..."] if self.count > len(self.examples) else [])])
 
 
 @dataclass(slots=True, eq=False)
@@ -59,117 +59,123 @@ class ColumnMemory(Generic[C]):
     target: Target
     state: C
     features: FeatureInfo
-    counts: I64 = field(
-        default_factory=lambda: np.zeros(3, np.int64)
-    )  # features, non-zeros, constants
-    earlier: int = 0  # features of the passes before this one; the counts are those of this pass
+    # Number of features, non-zeros and constants of this pass.
+    counts: I64 = field(default_factory=lambda: np.zeros(3, np.int64))
+    earlier: int = 0  # number of features of earlier passes
     names: dict[int, str] = field(default_factory=dict)  # of features that are or may be kept
-    group_names: dict[int, str] = field(
-        default_factory=dict
-    )  # by number; empty if groups are called by that
-    settled: C | None = None  # the state as if no feature were to come, once somebody asked
-    noted: dict[str, Noted] = field(
-        default_factory=dict
-    )  # columns that a user should know of, by what there is
+    group_names: dict[int, str] = field(default_factory=dict)  # by number; empty without names
+    final_state: C | None = None  # the state after ``finish``, if it was computed
+    warnings: dict[str, ColumnWarnings] = field(default_factory=dict)  # by kind
 
     def title(self, feature: int) -> str:
-        """Return what a feature is called in messages."""
+        """Return the title of a feature in messages."""
         return self.features.title(feature, self.names.get(feature))
 
-    def title_in(self, block: ColumnBlock, column: int) -> str:
-        """Return what a column of a block is called in messages."""
+    def column_title(self, block: ColumnBlock, column: int) -> str:
+        """Return the title of a column of a block in messages."""
         return self.features.title(
             int(block.ids[column]), None if block.names is None else block.names[column]
         )
 
-    def note(self, kind: str, texts: Sequence[str], count: int | None = None) -> None:
-        """Take note of columns that a user should know of, of which ``texts`` are the first or all."""
+    def add_warning(self, kind: str, texts: Sequence[str], count: int | None = None) -> None:
+        """Add a warning about ``count`` columns, given texts for the first or all of them."""
         if texts:
-            noted = self.noted.setdefault(kind, Noted())
-            noted.count += len(texts) if count is None else count
-            noted.first = [*noted.first, *texts][:MAX_NAMED]
+            entry = self.warnings.setdefault(kind, ColumnWarnings())
+            entry.count += len(texts) if count is None else count
+            entry.examples = [*entry.examples, *texts][:MAX_NAMED]
 
-    def note_names(self, block: ColumnBlock, remembered: I64, holds_all: bool) -> None:
-        """Remember the names of features that are or may be kept, and of no others."""
+    def store_names(self, block: ColumnBlock, remembered: I64, holds_all: bool) -> None:
+        """Store the names of the features that are or may be kept, and drop all others."""
         if holds_all:
             remembered = remembered[-block.n_columns :]
         if block.names is None and (holds_all or not self.names):
             return
-        here = (
+        names_in_block = (
             {}
             if block.names is None
             else dict(zip(block.ids.tolist(), map(str, block.names), strict=True))
         )
-        known = here if holds_all else {**self.names, **here}
-        named = {feature: known[feature] for feature in remembered.tolist() if feature in known}
-        self.names = {**self.names, **named} if holds_all else named
+        all_names = names_in_block if holds_all else {**self.names, **names_in_block}
+        kept_names = {
+            feature: all_names[feature] for feature in remembered.tolist() if feature in all_names
+        }
+        self.names = {**self.names, **kept_names} if holds_all else kept_names
 
     def titles_of_groups(self, numbers: I64) -> list[str]:
-        """Return what groups are called; one that came by its number alone, among others with names, by that."""
+        """Return the names of groups, or the number of a group without a name."""
         return [self.group_names.get(group, str(group)) for group in numbers.tolist()]
 
     def numbers_of(self, groups: Any, n_columns: int) -> I64:
-        """Return the groups of some more columns as integers, of which names that are new get the next."""
-        given = labels_of_groups(groups)
-        if len(given) != n_columns:
-            raise DataError(f"groups: {len(given):,} for {n_columns:,} columns; give one for each")
-        known = {name: group for group, name in self.group_names.items()}
-        named = any(isinstance(group, str) for group in given)
-        if self.counts[0] and given and named != bool(known):
+        """Return the groups of new columns as integers; new names get the next numbers."""
+        groups_given = labels_of_groups(groups)
+        if len(groups_given) != n_columns:
             raise DataError(
-                "groups: integers before and names now, or the other way round; take one of both"
+                f"groups: {len(groups_given):,} for {n_columns:,} columns; give one for each"
             )
-        if not named:
+        numbers = {name: group for group, name in self.group_names.items()}
+        has_names = any(isinstance(group, str) for group in groups_given)
+        if self.counts[0] and groups_given and has_names != bool(numbers):
+            raise DataError(
+                "groups: integers before and names now, or the other way round; use one kind"
+            )
+        if not has_names:
             self.group_names = {}
-            return np.array(given, np.int64)
-        following = max(known.values(), default=NO_GROUP) + 1
-        for name in map(str, given):
-            if name not in known:
-                known[name], following = following, following + 1
-        self.group_names = {group: name for name, group in known.items()}
-        return np.array([known[str(name)] for name in given], np.int64)
+            return np.array(groups_given, np.int64)
+        next_number = max(numbers.values(), default=NO_GROUP) + 1
+        for name in map(str, groups_given):
+            if name not in numbers:
+                numbers[name], next_number = next_number, next_number + 1
+        self.group_names = {group: name for name, group in numbers.items()}
+        return np.array([numbers[str(name)] for name in groups_given], np.int64)
 
 
-# ---- columns that were noted
+# ---- warnings about columns
 
 
-def as_header(noted: Mapping[str, Noted]) -> dict[str, Any]:
-    """As JSON can hold it."""
+def warnings_to_json(warnings: Mapping[str, ColumnWarnings]) -> dict[str, Any]:
+    """Return warnings by kind as values for JSON."""
     return {
-        kind: {"count": found.count, "first": list(found.first)} for kind, found in noted.items()
+        kind: {"count": entry.count, "first": list(entry.examples)}
+        for kind, entry in warnings.items()
     }
 
 
-def noted_in(header: Any) -> dict[str, Noted]:
-    """What ``as_header`` gave; a ValueError if it is not that."""
-    ensure(isinstance(header, dict) and set(header) <= set(KINDS), "what it has noted is not known")
-    noted = {
-        kind: Noted(count_of(known, "count"), list(known["first"]))
-        for kind, known in header.items()
+def warnings_from_json(header: Any) -> dict[str, ColumnWarnings]:
+    """Return warnings by kind from values of JSON; raise ValueError if they are malformed."""
+    ensure(
+        isinstance(header, dict) and set(header) <= set(KINDS),
+        "it has column warnings of an unknown kind",
+    )
+    warnings = {
+        kind: ColumnWarnings(count_of(entry, "count"), list(entry["first"]))
+        for kind, entry in header.items()
     }
-    for some in noted.values():
-        fit = len(some.first) <= MAX_NAMED and all(isinstance(text, str) for text in some.first)
-        ensure(fit, "what it has noted are not names")
-    return noted
+    for restored in warnings.values():
+        fits = len(restored.examples) <= MAX_NAMED and all(
+            isinstance(text, str) for text in restored.examples
+        )
+        ensure(fits, "its column warnings are not a few texts")
+    return warnings
 
 
-def remarks_of(noted: Mapping[str, Noted]) -> list[Remark]:
-    """What is to be said of the columns that were noted."""
+def remarks_of(warnings: Mapping[str, ColumnWarnings]) -> list[Remark]:
+    """Return remarks for the warnings about columns."""
     remarks = []
-    if COARSE in noted:
-        text = f"32-bit numbers hold few of the values, far from 0, of {noted[COARSE]}"
-        remarks.append(Remark("coarse values", "warning", text, IN_64_BITS))
-    if COLLAPSED in noted:
+    if COARSE in warnings:
+        text = f"32-bit numbers hold few of the values, far from 0, of {warnings[COARSE]}"
+        remarks.append(Remark("coarse values", "warning", text, USE_64_BITS))
+    if COLLAPSED in warnings:
         text = (
-            "no variation, or more than 32-bit numbers can hold so far from 0, in"
-            f" {noted[COLLAPSED]}"
+            "no variation, or variation too small for 32-bit numbers so far from 0, in"
+            f" {warnings[COLLAPSED]}"
         )
-        remarks.append(Remark("collapsed values", "note", text, f"if they vary, {IN_64_BITS}"))
-    if COPIES in noted:
+        remarks.append(Remark("collapsed values", "note", text, f"if they vary, {USE_64_BITS}"))
+    if COPIES in warnings:
         text = (
-            f"{noted[COPIES].count:,} exact copies of kept features were dropped: {noted[COPIES]}"
+            f"{warnings[COPIES].count:,} exact copies of kept features were dropped:"
+            f" {warnings[COPIES]}"
         )
-        advice = f"{spell('duplicates', 'keep')} decides about copies by the rule alone"
+        advice = f"{spell('duplicates', 'keep')} leaves copies to the rule of the method"
         remarks.append(Remark("copies dropped", "note", text, advice))
     return remarks
 
@@ -180,51 +186,51 @@ def remarks_of(noted: Mapping[str, Noted]) -> list[Remark]:
 def refuse_not_finite(
     memory: ColumnMemory[Any], block: ColumnBlock, skips: bool, can_skip: bool
 ) -> None:
-    """Refuse infinite and enormous values, and missing ones unless the method skips them, as it may be told to."""
+    """Raise DataError for infinite and enormous values, and for missing ones unless skipped."""
     lowest, highest = (np.fmin, np.fmax) if skips else (np.minimum, np.maximum)  # fmin omits NaN
     low, high = lowest.reduce(block.values, initial=0.0), highest.reduce(block.values, initial=0.0)
     if low >= -MAX_VALUE and high <= MAX_VALUE:
         return
-    fine = np.abs(block.values) <= MAX_VALUE
+    is_usable = np.abs(block.values) <= MAX_VALUE
     if skips:
-        fine |= np.isnan(block.values)
-    at = int(np.flatnonzero(~fine)[0])
-    column = int(np.searchsorted(block.indptr, at, side="right")) - 1
-    title, value = memory.title_in(block, column), float(block.values[at])
+        is_usable |= np.isnan(block.values)
+    entry = int(np.flatnonzero(~is_usable)[0])
+    column = int(np.searchsorted(block.indptr, entry, side="right")) - 1
+    title, value = memory.column_title(block, column), float(block.values[entry])
     if np.isnan(value):
-        skipping = f", or let {spell('missing', 'skip')} omit such rows" if can_skip else ""
-        what, cure = "is missing", f"fill it in{skipping} or omit the feature"
+        skipping = f", or set {spell('missing', 'skip')} to omit such rows" if can_skip else ""
+        problem, cure = "is missing", f"fill it in{skipping} or omit the feature"
     elif np.isinf(value):
-        what, cure = "is infinite", "replace it"
+        problem, cure = "is infinite", "replace it"
     else:
-        what, cure = (
+        problem, cure = (
             f"is {value:g}",
             f"values beyond {MAX_VALUE:g} cannot be squared; divide the column",
         )
     raise DataError(
-        f"{prefix(block.origin)}{title} {what} in row {int(block.indices[at]) + 1}; {cure}"
+        f"{prefix(block.origin)}{title} {problem} in row {int(block.indices[entry]) + 1}; {cure}"
     )
 
 
 def refuse_repeated(memory: ColumnMemory[Any], block: ColumnBlock, remembered: I64) -> None:
-    """Refuse features that come twice, as far as those that came before are remembered."""
-    twice = are_repeated(block.ids)
+    """Raise DataError for a feature that appears twice in the block or is remembered already."""
+    is_repeated = are_repeated(block.ids)
     if remembered.size and block.ids.min() <= remembered.max():
-        twice |= np.isin(block.ids, remembered)
-    if twice.any():
-        title = memory.title_in(block, int(np.flatnonzero(twice)[0]))
+        is_repeated |= np.isin(block.ids, remembered)
+    if is_repeated.any():
+        title = memory.column_title(block, int(np.flatnonzero(is_repeated)[0]))
         raise DataError(
-            f"{prefix(block.origin)}{title} comes twice; give every feature an id of its own"
+            f"{prefix(block.origin)}{title} appears twice; give every feature a different id"
         )
 
 
 def are_repeated(numbers: I64) -> Bool:
-    """Return which numbers are equal to an earlier one."""
-    repeated = np.zeros(numbers.size, bool)
+    """Return a mask of the numbers that appear before in the array."""
+    is_repeated = np.zeros(numbers.size, bool)
     if (numbers[1:] <= numbers[:-1]).any():
-        repeated[:] = True
-        repeated[np.unique(numbers, return_index=True)[1]] = False
-    return repeated
+        is_repeated[:] = True
+        is_repeated[np.unique(numbers, return_index=True)[1]] = False
+    return is_repeated
 
 
 # ---- the target in a model
@@ -236,26 +242,26 @@ def sizes_of_target(target: Target) -> dict[str, int]:
 
 
 def target_of_model(header: dict[str, Any], classes: NDArray[Any], arrays: Arrays) -> Target:
-    """Return the target that a model was learned against."""
+    """Return the target of a model from its header and arrays."""
     kind, centre, scale = header["kind"], header["centre"], header["scale"]
     numbers, codes, counts, weights = (
         arrays[TARGET + name] for name in ("numbers", "codes", "class_counts", "weights")
     )
-    of_classes = kind == "classes"
+    has_classes = kind == "classes"
     ensure(
-        (of_classes or (kind == "numbers" and not codes.size))
+        (has_classes or (kind == "numbers" and not codes.size))
         and is_number(centre)
         and is_number(scale),
-        "its target is neither classes nor numbers",
+        "its target holds neither classes nor numbers",
     )
     check_classes(classes)
     ensure(
         classes.shape == counts.shape
-        and (not of_classes or classes.size >= 2)
+        and (not has_classes or classes.size >= 2)
         and codes.size in (0, weights.size),
-        "its classes do not fit its target",
+        "its classes do not match its target",
     )
-    ensure(weights.size and of_classes == bool(codes.size), "its target has no rows")
+    ensure(weights.size and has_classes == bool(codes.size), "its target has no rows")
     ensure(
         numbers.shape == weights.shape
         and (weights > 0).all()
@@ -263,7 +269,7 @@ def target_of_model(header: dict[str, Any], classes: NDArray[Any], arrays: Array
         "its target is not standardised",
     )
     return Target(
-        "classes" if of_classes else "numbers",
+        "classes" if has_classes else "numbers",
         numbers,
         codes,
         counts,
@@ -275,6 +281,6 @@ def target_of_model(header: dict[str, Any], classes: NDArray[Any], arrays: Array
 
 
 def is_standardized(numbers: F64, weights: F64) -> bool:
-    """Return True if weighted numbers are those of a vector of length 1."""
+    """Return True if weighted numbers have length 1."""
     with np.errstate(all="ignore"):
         return bool(abs((numbers / weights * numbers).sum() - 1.0) < ROUNDING)

@@ -1,4 +1,4 @@
-"""What the papers of SAOLA compare it with, feature by feature: OSFS and Fast-OSFS, alpha-investing; by groups OGFS."""
+"""Methods that the papers of SAOLA compare with: OSFS, Fast-OSFS, alpha-investing and OGFS."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ from .measures import (
     TEST,
     advice_on_level,
     advice_on_strictness,
-    coded_for,
-    least_correlation,
+    critical_correlation,
+    encode_for_tests,
     levels_of_target,
-    prepared_tests,
+    prepare_tests,
 )
 from .memory import ColumnMemory
 from .rules import (
@@ -49,17 +49,19 @@ from .rules import (
     ColumnRule,
     CopyDropper,
     GroupRule,
-    centred,
+    centre_block,
     check_codes,
     check_slots,
     groups_of,
-    in_parts,
-    pieces,
+    run_in_parts,
+    split_block,
     take_columns,
 )
 
 MAX_WEALTH = 1.0
-WEALTH = fits(lambda value: is_number(value) and 0 < value <= MAX_WEALTH, "above 0, and 1 at most")
+WEALTH = fits(
+    lambda value: is_number(value) and 0 < value <= MAX_WEALTH, "a number above 0 and at most 1"
+)
 
 
 # ---- OSFS (Wu, Yu, Ding, Wang, Zhu 2013)
@@ -67,27 +69,28 @@ WEALTH = fits(lambda value: is_number(value) and 0 < value <= MAX_WEALTH, "above
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OSFSParameters:
-    """Online streaming feature selection (Wu, Yu, Ding, Wang, Zhu 2013): relevance, then redundancy given others.
+    """Online streaming feature selection, OSFS (Wu, Yu, Ding, Wang, Zhu 2013).
 
-    A feature that a test finds independent of the target is dropped. The others join; then every
-    kept feature that is independent of the target given some of the others, ``max_condition`` at
-    most, is dropped.
+    A feature that a test finds independent of the target is dropped; otherwise it is kept. Then
+    every kept feature that is independent of the target given at most ``max_condition`` of the
+    others is dropped.
 
     Parameters
     ----------
     measure : {"auto", "fisher_z", "g2", "chi2"}, default="auto"
-        The test: partial correlation with Fisher's Z, where labels count as numbers, or from counts
-        G2 or Pearson's chi squared. "auto" takes G2 where all features of a test are discrete,
-        integers with at most 32 different values, and the target has classes.
+        Independence test: partial correlation with Fisher's Z test, with labels as numbers, or from
+        counts G2 or Pearson's chi squared. "auto" takes G2 if all features of a test are discrete
+        (integers with at most 32 different values) and the target holds classes, otherwise
+        Fisher's Z test.
     alpha : float, default=0.01
-        The level of the tests.
+        Significance level of the tests.
     max_condition : int, default=3
-        The largest set of features to condition on; time grows with the number of kept features to
-        that power.
+        Maximum number of features to condition on. Time grows with the number of kept features to
+        this power.
     duplicates : {"drop", "keep"}, default="drop"
-        What becomes of a feature that is equal to a kept one in every row, as in SAOLA. "keep"
-        decides by the tests alone: of copies that determine one another a test by correlation says
-        nothing, so that all of them stay.
+        Treatment of a feature that equals a kept one in every row, as in SAOLA. "keep" decides by
+        the tests alone: since copies determine one another, a test by correlation tells nothing and
+        all of them stay.
     task : {"auto", "classification", "regression"}, default="auto"
         As in SAOLA.
     """
@@ -100,13 +103,13 @@ class OSFSParameters:
 
 
 class OsfsRule(CopyDropper[osfs.IndependenceState]):
-    """Relevance by a test, then redundancy given some of the others."""
+    """Drop features by a test of relevance, then by tests of redundancy given others."""
 
-    fast: ClassVar[bool] = False  # whether a newcomer is asked first whether it is redundant
+    fast: ClassVar[bool] = False  # True to test first whether the new feature is redundant
 
     def sizes(self) -> dict[str, int]:
-        counted = levels_of_target(self.target, self.params.measure) > 0
-        return {**super().sizes(), "code_rows": self.target.n_rows * counted}
+        has_codes = levels_of_target(self.target, self.params.measure) > 0
+        return {**super().sizes(), "code_rows": self.target.n_rows * has_codes}
 
     def start(self) -> osfs.IndependenceState:
         n_classes = levels_of_target(self.target, self.params.measure)
@@ -115,49 +118,50 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
             state.codes[osfs.TARGET], state.n_levels[osfs.TARGET] = self.target.codes, n_classes
         return state
 
-    def tests(self, most_levels: int) -> Tests:
-        """Return the tests, for columns of no more levels than that."""
+    def make_tests(self, max_levels: int) -> Tests:
+        """Return the tests for columns with at most ``max_levels`` levels."""
         params, n_classes = self.params, max(1, self.target.class_counts.size)
-        cells = min(osfs.MAX_CELLS, n_classes * most_levels ** (params.max_condition + 1))
-        return prepared_tests(
-            params.alpha, params.measure, self.target.n_rows, params.max_condition + 2, cells
+        n_cells = min(osfs.MAX_CELLS, n_classes * max_levels ** (params.max_condition + 1))
+        return prepare_tests(
+            params.alpha, params.measure, self.target.n_rows, params.max_condition + 2, n_cells
         )
 
     def offer(self, memory: ColumnMemory[osfs.IndependenceState], block: ColumnBlock) -> None:
         filled = block.without_empty()
         memory.state.counts[osfs.IRRELEVANT] += block.n_columns - filled.n_columns
-        for piece in pieces(filled):
+        for piece in split_block(filled):
             self.offer_piece(memory, piece)
 
     def offer_piece(self, memory: ColumnMemory[osfs.IndependenceState], block: ColumnBlock) -> None:
-        """Take the columns of a part of a block."""
+        """Learn the columns of a piece of a block."""
         params, state, target, columns = (
             self.params,
             memory.state,
             self.target,
-            (block.indptr, block.indices, centred(block)),
+            (block.indptr, block.indices, centre_block(block)),
         )
         relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
-        known = target.weights, target.numbers
-        in_parts(
-            block, lambda a, b: correlate_with_target(*columns, *known, a, b, relevance, norms)
+        target_arrays = target.weights, target.numbers
+        run_in_parts(
+            block,
+            lambda a, b: correlate_with_target(*columns, *target_arrays, a, b, relevance, norms),
         )
-        related = np.abs(relevance) >= least_correlation(params.alpha, target.n_rows)
-        codes, n_levels = coded_for(params.measure, block, target)
-        tests = self.tests(int(max(1, n_levels.max(), state.n_levels[state.order[1:]].max())))
+        is_relevant = np.abs(relevance) >= critical_correlation(params.alpha, target.n_rows)
+        codes, n_levels = encode_for_tests(params.measure, block, target)
+        tests = self.make_tests(int(max(1, n_levels.max(), state.n_levels[state.order[1:]].max())))
         if codes.size:
             columns_coded = block.indptr, block.indices, codes, n_levels
-            in_parts(
+            run_in_parts(
                 block,
-                lambda a, b: osfs.relate_by_counts(state, tests, *columns_coded, a, b, related),
+                lambda a, b: osfs.relate_by_counts(state, tests, *columns_coded, a, b, is_relevant),
             )
-        candidates = np.flatnonzero(related & (norms > 0))
+        candidates = np.flatnonzero(is_relevant & (norms > 0))
         state.counts[osfs.IRRELEVANT] += block.n_columns - candidates.size
         copies = np.full(block.n_columns, NO_COPY)
         new = osfs.NewColumns(
             *columns, block.values, block.ids, codes, n_levels, relevance, norms, copies
         )
-        given = (
+        arguments = (
             tests,
             self.fast,
             self.drops_copies,
@@ -167,7 +171,9 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
             candidates,
         )
         take_columns(
-            memory, candidates.size, lambda state, done: osfs.update_blanket(state, *given, done)
+            memory,
+            candidates.size,
+            lambda state, n_taken: osfs.update_blanket(state, *arguments, n_taken),
         )
         self.note_copies(memory, block, copies)
 
@@ -193,18 +199,17 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
         }
 
     def check(self, state: osfs.IndependenceState, sizes: dict[str, int], n_features: int) -> None:
-        kept = int(state.counts[osfs.KEPT])
-        check_slots(state.order, kept + 1)
-        ensure(state.order[0] == osfs.TARGET, "its first slot is not the target's")
-        slots = state.order[: kept + 1]
-        discrete = slots[
-            state.n_levels[slots] > 0
-        ]  # others may have codes of a column that was there before
+        n_kept = int(state.counts[osfs.KEPT])
+        check_slots(state.order, n_kept + 1)
+        ensure(state.order[0] == osfs.TARGET, "its first slot is not that of the target")
+        slots = state.order[: n_kept + 1]
+        # Other slots may have codes of a column that was replaced.
+        discrete = slots[state.n_levels[slots] > 0]
         check_codes(state.codes, state.n_levels, discrete)
 
 
 class FastOsfsRule(OsfsRule):
-    """The same, a newcomer first."""
+    """OSFS that tests the new feature for redundancy first."""
 
     fast: ClassVar[bool] = True
 
@@ -225,7 +230,10 @@ FAST_OSFS = Method(
     BOTH,
     rule=FastOsfsRule,
     check_variants=OSFS_VARIANTS,
-    own_doc="""OSFS that asks a newcomer first whether it is redundant, and the others only with sets that it is in.
+    own_doc="""Fast-OSFS: OSFS that tests a new feature first, then the others given sets with it.
+
+    A new feature that is redundant given kept ones is dropped at once. Otherwise the kept features
+    are tested only given sets that contain the new one.
 
     Parameters
     ----------
@@ -240,18 +248,18 @@ FAST_OSFS = Method(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AlphaInvestingParameters:
-    """Streamwise regression (Zhou, Foster, Stine, Ungar 2006): keeps what improves a model more than chance would.
+    """Alpha-investing, streamwise regression (Zhou, Foster, Stine, Ungar 2006).
 
-    Every test spends some wealth, every feature that is kept earns some: so tests can go on for as
-    long as features come, and few are kept that mean nothing. What is kept stays. Labels count as
-    numbers.
+    A feature is kept if it improves a linear model more than chance would. Every test spends some
+    wealth, and every kept feature earns some, so tests can go on for as long as features arrive,
+    and few irrelevant features are kept. Kept features are never dropped. Labels count as numbers.
 
     Parameters
     ----------
     wealth : float, default=0.5
-        What there is to spend at the start.
+        Initial wealth.
     payout : float, default=0.5
-        What a kept feature earns.
+        Wealth that a kept feature earns.
     task : {"auto", "classification", "regression"}, default="auto"
         As in SAOLA; labels count as numbers in any case.
     """
@@ -262,7 +270,7 @@ class AlphaInvestingParameters:
 
 
 class InvestingRule(ColumnRule[investing.InvestingState]):
-    """Every test spends some wealth, every feature that is kept earns some."""
+    """Spend wealth on every test and earn some for every kept feature."""
 
     def start(self) -> investing.InvestingState:
         target = self.target
@@ -272,16 +280,22 @@ class InvestingRule(ColumnRule[investing.InvestingState]):
         return state
 
     def offer(self, memory: ColumnMemory[investing.InvestingState], block: ColumnBlock) -> None:
-        given = float(self.params.payout), block.indptr, block.indices, centred(block), block.ids
+        arguments = (
+            float(self.params.payout),
+            block.indptr,
+            block.indices,
+            centre_block(block),
+            block.ids,
+        )
         take_columns(
             memory,
             block.n_columns,
-            lambda state, done: investing.invest_in_columns(state, *given, done),
+            lambda state, n_taken: investing.invest_in_columns(state, *arguments, n_taken),
         )
 
     def kept(self, state: investing.InvestingState) -> tuple[I64, F64]:
-        kept = state.counts[investing.KEPT]
-        return state.ids[:kept], state.scores[:kept]
+        n_kept = state.counts[investing.KEPT]
+        return state.ids[:n_kept], state.scores[:n_kept]
 
     def advice(self, state: investing.InvestingState) -> str:
         return advice_on_strictness(
@@ -300,7 +314,7 @@ class InvestingRule(ColumnRule[investing.InvestingState]):
         )
         ensure(
             np.isclose(state.error[0], state.residual @ state.residual, rtol=1e-6, atol=0.0),
-            "its error is not that of its residual",
+            "its error does not match its residual",
         )
 
 
@@ -314,28 +328,28 @@ ALPHA_INVESTING = Method(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OGFSParameters:
-    """Online group feature selection (Wang, Zhao, Hu, Cheung, Wang, Wu 2013): class scatter, then sparse regression.
+    """Online group feature selection, OGFS (Wang, Zhao, Hu, Cheung, Wang, Wu 2013).
 
-    Within a group a feature stays if it raises the ratio of scatter between and within classes,
-    taken over all kept features, or if its own ratio differs significantly from the mean of theirs.
-    When the group is complete, a sparse regression, the Lasso, decides which of all kept features
-    stay. A group is complete when the next one begins; columns that come without groups are a group
-    each. ``selection().groups`` has the group of each feature. Scores are weights in the
+    Within a group a feature is kept if it raises the ratio of the scatter between and within
+    classes, taken over all kept features, or if its own ratio differs significantly from the mean
+    of theirs. When the group is complete, a sparse regression, the Lasso, decides which of all kept
+    features stay. A group is complete when the next one begins; columns without groups are one
+    group each. ``selection().groups`` has the group of each feature. Scores are weights in the
     regression.
 
     Parameters
     ----------
     n_features_to_select : int, default=None
-        None keeps what the rule keeps; a number keeps that many at most, of the largest weights,
-        cut when a group closes.
+        Maximum number of features, those with the largest weights, applied when a group is
+        complete. None keeps all that the rule keeps.
     epsilon : float, default=0.001
-        By how much a feature must raise the ratio.
+        Minimum increase of the ratio for a feature to be kept.
     alpha : float, default=0.05
-        The level of the test of a feature's own ratio.
+        Significance level of the test of a feature's own ratio.
     regularization : float, default=None
-        The penalty of the regression, between 0 and 1: the correlation with what other features
-        leave of the target up to which a feature is worth nothing. None takes sqrt(2 ln(1 + p) /
-        n), the largest that p features of noise, as many as have come so far, would show in n rows.
+        Penalty of the regression, between 0 and 1. The weight of a feature is 0 if its correlation
+        with the residual of the others is at most this. None takes sqrt(2 ln(1 + p) / n), the
+        largest correlation expected of p noise features, as many as have arrived, in n rows.
     """
 
     n_features_to_select: int | None = field(
@@ -353,7 +367,7 @@ class OGFSParameters:
 
 
 class OgfsRule(GroupRule):
-    """Class scatter within a group, then a sparse regression over all that is kept."""
+    """Select by class scatter within a group, then by a sparse regression over all kept ones."""
 
     def sizes(self) -> dict[str, int]:
         n_classes = self.target.n_classes
@@ -362,35 +376,37 @@ class OgfsRule(GroupRule):
     def start(self) -> group_selection.GroupState:
         return empty(group_selection.GroupState, **self.sizes(), slots=FIRST_SLOTS)
 
-    def kernel_rule(self) -> group_selection.GroupRule:
-        """Return the rule as kernels take it."""
+    def make_kernel_rule(self) -> group_selection.GroupRule:
+        """Return the rule in the form of kernels."""
         params = self.params
         penalty = 0.0 if params.regularization is None else float(params.regularization)
         budget = (
             NO_BUDGET if params.n_features_to_select is None else int(params.n_features_to_select)
         )
         return group_selection.GroupRule(
-            float(params.epsilon), limits_of_t(float(params.alpha)), penalty, budget
+            float(params.epsilon), critical_t(float(params.alpha)), penalty, budget
         )
 
     def offer(self, memory: ColumnMemory[group_selection.GroupState], block: ColumnBlock) -> None:
-        target, columns = self.target, (block.indptr, block.indices, centred(block))
+        target, columns = self.target, (block.indptr, block.indices, centre_block(block))
         between, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
-        known = target.codes, target.class_counts
-        in_parts(
+        target_arrays = target.codes, target.class_counts
+        run_in_parts(
             block,
-            lambda a, b: group_selection.scatter_of_classes(*columns, *known, a, b, between, norms),
+            lambda a, b: group_selection.scatter_of_classes(
+                *columns, *target_arrays, a, b, between, norms
+            ),
         )
         new = group_selection.NewColumns(*columns, block.ids, groups_of(block), between, norms)
-        given = self.kernel_rule(), new, *known, target.weights
+        arguments = self.make_kernel_rule(), new, *target_arrays, target.weights
         take_columns(
             memory,
             block.n_columns,
-            lambda state, done: group_selection.select_in_groups(state, *given, done),
+            lambda state, n_taken: group_selection.select_in_groups(state, *arguments, n_taken),
         )
 
     def close(self, state: group_selection.GroupState) -> None:
-        group_selection.close_group(state, self.kernel_rule(), self.target.n_rows)
+        group_selection.close_group(state, self.make_kernel_rule(), self.target.n_rows)
 
     def kept(self, state: group_selection.GroupState) -> tuple[I64, F64]:
         slots = state.order[: state.counts[group_selection.KEPT]]
@@ -407,11 +423,11 @@ class OgfsRule(GroupRule):
     def check(
         self, state: group_selection.GroupState, sizes: dict[str, int], n_features: int
     ) -> None:
-        kept = int(state.counts[group_selection.KEPT])
-        check_slots(state.order, kept)
+        n_kept = int(state.counts[group_selection.KEPT])
+        check_slots(state.order, n_kept)
         ensure(
-            state.counts[group_selection.CLOSED] <= kept,
-            "what it has counted does not fit what it keeps",
+            state.counts[group_selection.CLOSED] <= n_kept,
+            "its counters do not match the features it keeps",
         )
 
 
@@ -429,8 +445,8 @@ OGFS = Method(
 
 
 @lru_cache(maxsize=8)
-def limits_of_t(alpha: float) -> F64:
-    """What the size of Student's t must reach at level ``alpha``, by degrees of freedom."""
+def critical_t(alpha: float) -> F64:
+    """Return the two-sided critical values of Student's t at a level, by degrees of freedom."""
     return np.asarray(
         stdtrit(np.maximum(np.arange(MAX_DEGREES_OF_FREEDOM), 1), 1.0 - alpha / 2.0), np.float64
     )

@@ -1,4 +1,4 @@
-"""What a rule for taking and dropping columns is, and what rules of a kind share."""
+"""Base classes of rules that keep and drop columns, and what such rules share."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ C = TypeVar("C", bound=State)
 FIRST_SLOTS = 16
 NO_BUDGET = 2**31 - 1
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
-WORTH_A_PART = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
+MIN_PART_SIZE = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
 
 
 class ColumnRule(Generic[C]):
-    """How columns are taken and dropped, made for some parameters and a target; all that was learned is in the memory.
+    """A rule that keeps and drops columns, made for parameters and a target.
 
-    An author writes ``start``, ``offer``, ``kept``, ``finish`` if something is left to do after the
-    last column, and what must hold between the arrays of a state from a file (``check``). A state
-    is as large as the kept columns, whatever the number that went by.
+    Everything it learns is in the memory. An author writes ``start``, ``offer``, ``kept``,
+    ``finish`` if something is left to do after the last column, and ``check`` for what must hold
+    between the arrays of a state from a file. A state is as large as the kept columns, however many
+    were offered.
     """
 
-    takes_again: ClassVar[bool] = (
-        False  # features come again with every scan, and those that are held are passed over
-    )
-    holds_all: ClassVar[bool] = False  # what is remembered once is remembered for good
+    # True if features are offered again in every scan, and those that are held are skipped.
+    takes_again: ClassVar[bool] = False
+    holds_all: ClassVar[bool] = False  # True if a remembered feature is never dropped
 
     def __init__(self, params: Any, target: Target) -> None:
         self.params, self.target = params, target
 
     def sizes(self) -> dict[str, int]:
-        """Return the sizes of arrays that do not depend on what was learned."""
+        """Return the sizes of the arrays whose size does not depend on the learned columns."""
         return {**sizes_of_target(self.target), "max_levels": self.target.n_rows + 2}
 
     def start(self) -> C:
@@ -56,14 +56,14 @@ class ColumnRule(Generic[C]):
         raise NotImplementedError
 
     def refuse(self, memory: ColumnMemory[C], block: ColumnBlock) -> None:
-        """Refuse columns that other rules would take; nothing is changed."""
+        """Raise DataError for columns that other rules accept but this one does not."""
 
     def offer(self, memory: ColumnMemory[C], block: ColumnBlock) -> None:
-        """Take some more columns; the state may be changed in place, or another one put into the memory."""
+        """Learn more columns: change the state in place, or put another one into the memory."""
         raise NotImplementedError
 
     def finish(self, state: C) -> C:
-        """Return the state after the last column; the one that is given stays as it is."""
+        """Return the state after the last column; the given state is not changed."""
         return state
 
     def check(self, state: C, sizes: dict[str, int], n_features: int) -> None:
@@ -76,93 +76,101 @@ class ColumnRule(Generic[C]):
         raise NotImplementedError
 
     def kept_now(self, state: C) -> tuple[I64, F64]:
-        """Return the same of a state to which more columns come."""
+        """Return ids and scores of the kept features while more columns are to come."""
         return self.kept(state)
 
     def remembered(self, state: C) -> I64:
-        """Return the ids of the features that are kept or may yet be."""
+        """Return the ids of the features that are kept or may still be selected."""
         return self.kept(state)[0]
 
     def held(self, state: C) -> NDArray[Any] | None:
-        """Return the kept columns, a line each, as far as they are remembered in a form equal for equal columns only.
+        """Return the kept columns, one line each, in a form that is equal only for equal columns.
 
-        In the order of ``kept``; None where they are not, or where no two kept columns can be
-        equal.
+        They are in the order of ``kept``. None if there is no such form in the state, or if no two
+        kept columns can be equal.
         """
         return None
 
     def groups(self, state: C) -> I64 | None:
-        """Return the groups of the kept features, in the same order; None where there are no groups."""
+        """Return the groups of the kept features in the order of ``kept``; None without groups."""
         return None
 
     def counted(self, state: C) -> dict[str, dict[str, int]]:
-        """Return what is counted: "counts", what became of the features; "measures", how many were measured by what."""
+        """Return the counters of the rule.
+
+        "counts" has the number of features by what became of them, "measures" the number that was
+        measured by each measure.
+        """
         return {}
 
     def linear_model(self, state: C) -> LinearModel | None:
-        """Return the model of the selected features, for methods that fit one."""
+        """Return the linear model of the selected features, if the method fits one."""
         return None
 
     def details(self, state: C) -> dict[str, Any]:
-        """Return what a run reports of this method alone; ``state`` is that after the last column."""
+        """Return details for the record of a run, given the state after the last column."""
         return {}
 
     def advice(self, state: C) -> str | None:
-        """Return what to try where columns vary and none was good enough."""
+        """Return what to try if columns vary but none was selected."""
         return None
 
     def remarks(self, state: C) -> list[Remark]:
-        """Return what a user should know of how columns were taken."""
+        """Return remarks for the user on how columns were kept and dropped."""
         return []
 
     def saved(self, memory: ColumnMemory[C]) -> C:
-        """Return the state as a model keeps it."""
+        """Return the state as it is saved in a model."""
         return memory.state
 
-    # ---- learning what others have left
+    # ---- counts of other workers
 
     def tally(self, state: C) -> Tally:
-        """Return what was counted of all features that came by."""
+        """Return the counters of all features that were offered."""
         return {}
 
     def adopt_counts(self, state: C, tallies: Sequence[Tally]) -> None:
-        """Count what others have counted."""
+        """Add the counters of other workers."""
 
 
 class CopyDropper(ColumnRule[C]):
-    """A rule that drops copies of kept columns, unless told to decide without that."""
+    """A rule that drops copies of kept columns, unless ``duplicates`` is "keep"."""
 
     @property
     def drops_copies(self) -> bool:
-        """Return whether a copy of a kept column is dropped, whatever the rule says."""
+        """Return True if copies of kept columns are dropped regardless of the rule."""
         return bool(self.params.duplicates == "drop")
 
     def note_copies(self, memory: ColumnMemory[C], block: ColumnBlock, copies: I64) -> None:
-        """Take note of columns of a block that were dropped, each for being a copy of a kept feature."""
-        found = np.flatnonzero(copies != NO_COPY)
-        if not found.size:
+        """Record the columns of a block that were dropped as copies of kept features."""
+        dropped = np.flatnonzero(copies != NO_COPY)
+        if not dropped.size:
             return
-        here = {feature: column for column, feature in enumerate(block.ids.tolist())}
+        column_of = {feature: column for column, feature in enumerate(block.ids.tolist())}
         texts = []
-        for column in found[:MAX_NAMED].tolist():
+        for column in dropped[:MAX_NAMED].tolist():
             kept = int(copies[column])
-            title = memory.title_in(block, here[kept]) if kept in here else memory.title(kept)
-            texts.append(f"{memory.title_in(block, column)} = {title}")
-        memory.note(COPIES, texts, int(found.size))
+            title = (
+                memory.column_title(block, column_of[kept])
+                if kept in column_of
+                else memory.title(kept)
+            )
+            texts.append(f"{memory.column_title(block, column)} = {title}")
+        memory.add_warning(COPIES, texts, int(dropped.size))
 
 
 # ---- groups
 
 
 class GroupRule(ColumnRule[Any]):
-    """A rule that decides about a group when it is complete, that is when the next one begins.
+    """A rule that decides about a group when it is complete, which is when the next one begins.
 
-    In a state ``group`` has the group of every slot, ``order`` the slots, those kept first, and
-    ``current`` the group that is open.
+    In the state, ``group`` has the group of every slot, ``order`` has the slots with the kept ones
+    first, and ``current`` has the open group.
     """
 
     def close(self, state: Any) -> None:
-        """Decide about the group that is open, in place."""
+        """Decide about the open group, in place."""
         raise NotImplementedError
 
     def finish(self, state: Any) -> Any:
@@ -175,99 +183,101 @@ class GroupRule(ColumnRule[Any]):
         return np.asarray(state.group[state.order[: self.kept(state)[0].size]])
 
     def refuse(self, memory: ColumnMemory[Any], block: ColumnBlock) -> None:
-        """Refuse groups that come twice; a group may go on with the first columns of a block."""
+        """Raise DataError for a group in two parts; a block may continue the open group."""
         super().refuse(memory, block)
         groups, state = groups_of(block), memory.state
         runs = groups[np.append(True, groups[1:] != groups[:-1])]
-        before = np.isin(runs, np.append(self.groups(state), state.current))
-        before[0] &= runs[0] != state.current[0]
-        twice = before | are_repeated(runs)
-        if not twice.any():
+        is_known = np.isin(runs, np.append(self.groups(state), state.current))
+        is_known[0] &= runs[0] != state.current[0]
+        is_repeated = is_known | are_repeated(runs)
+        if not is_repeated.any():
             return
-        group = int(runs[twice][0])
+        group = int(runs[is_repeated][0])
         name = memory.group_names.get(group, group)
         raise DataError(
-            f"{prefix(block.origin)}group {name!r} comes in two parts, and these columns come one"
-            " after the other; bring those of a group together, or give all columns at once with"
-            f" their groups: {spell('groups', 'FILE')}"
+            f"{prefix(block.origin)}group {name!r} appears in two parts, and columns are learned in"
+            " the order given; put the columns of a group next to each other, or give all columns"
+            f" at once with their groups: {spell('groups', 'FILE')}"
         )
 
 
 def groups_of(block: ColumnBlock) -> I64:
-    """Return the group of every column; columns that come without groups are a group each."""
+    """Return the group of every column; without groups each column is its own group."""
     groups = block.ids if block.groups is None else np.asarray(block.groups, np.int64)
     if groups.min() < 0:
-        raise DataError(f"group {int(groups.min())} is negative; groups are integers of 0 or more")
+        raise DataError(
+            f"group {int(groups.min())} is negative; groups must be integers of 0 or more"
+        )
     return groups
 
 
-# ---- all columns first
+# ---- rules that gather all columns first
 
-# Arrays that the states declare alike.
+# Arrays that several states declare.
 COLUMN_IDS = array("columns", low=0, below=NO_ID)
 ENDS = array("ends", low=0)
 ROW_NUMBERS = array("nonzeros", low=0, below="rows")
 USED = array(2, low=0)  # columns, non-zeros: arrays may have room for more
-CHOSEN = array("chosen", low=0, below="columns")  # by number; none until somebody asks
+CHOSEN = array("chosen", low=0, below="columns")  # column numbers; empty until the choice is made
 SCORES = array("chosen")
 GATHERS = {
     "check_memory_is_that_of_the_kept": (
-        "a batch method: all columns of any use are held until the last has come"
+        "a batch method: all useful columns are held until the last one has arrived"
     )
 }
 
 
 class BatchRule(ColumnRule[Any]):
-    """A rule that gathers columns and chooses from them when somebody asks for the selection.
+    """A rule that gathers columns and chooses from them when the selection is read.
 
-    An author writes ``worth`` and ``choose``, and a state whose arrays are as long as the columns
-    or the non-zeros.
+    An author writes ``extract_useful`` and ``choose``, and a state whose arrays have one entry per
+    column or per non-zero.
     """
 
     holds_all: ClassVar[bool] = True
     state_type: ClassVar[type[Any]]
 
-    def worth(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
-        """Return which columns to hold, and what of a block to remember, by its name in the state."""
+    def extract_useful(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
+        """Return which columns of a block to hold, and the arrays to store, by state name."""
         raise NotImplementedError
 
     def choose(self, state: Any) -> tuple[I64, F64]:
-        """Return the chosen columns, by number, and their scores."""
+        """Return the numbers of the chosen columns and their scores."""
         raise NotImplementedError
 
     def start(self) -> Any:
         return empty(self.state_type, columns=0, nonzeros=0, ends=1, chosen=0)
 
     def offer(self, memory: ColumnMemory[Any], block: ColumnBlock) -> None:
-        state, (worth, arrays) = memory.state, self.worth(block)
+        state, (useful, arrays) = memory.state, self.extract_useful(block)
         lengths = np.diff(block.indptr)
-        entries = np.repeat(worth, lengths)
+        entries = np.repeat(useful, lengths)
         n_columns, n_nonzeros = state.used.tolist()
-        more = {
-            "indptr": extended(state.indptr, n_columns + 1, n_nonzeros + np.cumsum(lengths[worth]))
+        extended_arrays = {
+            "indptr": extend(state.indptr, n_columns + 1, n_nonzeros + np.cumsum(lengths[useful]))
         }
         for axis, used, chosen in (
-            ("columns", n_columns, worth),
+            ("columns", n_columns, useful),
             ("nonzeros", n_nonzeros, entries),
         ):
             for name in names_along(self.state_type, axis):
-                more[name] = extended(getattr(state, name), used, arrays[name][chosen])
-        used = np.array([n_columns + worth.sum(), n_nonzeros + entries.sum()])
+                extended_arrays[name] = extend(getattr(state, name), used, arrays[name][chosen])
+        used = np.array([n_columns + useful.sum(), n_nonzeros + entries.sum()])
         memory.state = changed(
-            state, **more, used=used, chosen=np.empty(0, np.int64), scores=np.empty(0)
+            state, **extended_arrays, used=used, chosen=np.empty(0, np.int64), scores=np.empty(0)
         )
 
     def finish(self, state: Any) -> Any:
         if not state.used[0]:
             return state
-        state = self.trimmed(state)
+        state = self.trim(state)
         if not state.chosen.size:
             chosen, scores = self.choose(state)
             state = changed(state, chosen=chosen, scores=scores)
         return state
 
-    def trimmed(self, state: Any) -> Any:
-        """Return the state without the room that its arrays have for more columns."""
+    def trim(self, state: Any) -> Any:
+        """Return the state with its arrays cut to their used length."""
         n_columns, n_nonzeros = state.used.tolist()
         sizes = {"columns": n_columns, "nonzeros": n_nonzeros, "ends": n_columns + 1}
         return changed(
@@ -286,47 +296,47 @@ class BatchRule(ColumnRule[Any]):
         return np.asarray(state.ids[: state.used[0]])
 
     def saved(self, memory: ColumnMemory[Any]) -> Any:
-        """Return everything, with what was chosen if somebody has asked: it need not be chosen again."""
-        return self.trimmed(memory.state if memory.settled is None else memory.settled)
+        """Return all columns, with the choice if it was made, so that it is not made again."""
+        return self.trim(memory.state if memory.final_state is None else memory.final_state)
 
     def check(self, state: Any, sizes: dict[str, int], n_features: int) -> None:
         indptr = state.indptr
         ensure(
             state.used.tolist() == [sizes["columns"], sizes["nonzeros"]]
             and indptr.size == sizes["columns"] + 1,
-            "it does not have the columns it says",
+            "the number of its columns is not what it says",
         )
         ensure(
             indptr[0] == 0 and indptr[-1] == sizes["nonzeros"] and (np.diff(indptr) >= 0).all(),
-            "its columns are cut in the wrong places",
+            "the offsets of its columns do not ascend from 0 to their end",
         )
         ensure(np.unique(state.chosen).size == state.chosen.size, "a column is chosen twice")
         wanted = parameters_of(self.params).get("n_features_to_select")
         ensure(
             wanted is None or state.chosen.size <= wanted,
-            "it has chosen more columns than it was asked for",
+            "it has chosen more columns than n_features_to_select",
         )
 
 
-def extended(array: NDArray[Any], used: int, more: NDArray[Any]) -> NDArray[Any]:
-    """Return the array with more after what is used of it; where there is no room, one of twice the size."""
-    if used + more.size > array.size:
-        room = used + max(used, more.size)
+def extend(array: NDArray[Any], used: int, values: NDArray[Any]) -> NDArray[Any]:
+    """Return the array with values after its used part, twice as long if there is no room."""
+    if used + values.size > array.size:
+        room = used + max(used, values.size)
         refuse_beyond_memory(
             room * array.itemsize, "all columns, which this method holds,", "take fewer features"
         )
-        array = np.concatenate([array[:used], np.zeros(max(used, more.size), array.dtype)])
-    array[used : used + more.size] = more
+        array = np.concatenate([array[:used], np.zeros(max(used, values.size), array.dtype)])
+    array[used : used + values.size] = values
     return array
 
 
-# ---- blocks in parts of a bounded size, work on threads, more slots
+# ---- pieces of blocks, work on threads, more slots
 
 
-def pieces(
+def split_block(
     block: ColumnBlock, most_columns: int = PIECE_COLUMNS, most_nonzeros: int = PIECE_NONZEROS
 ) -> Iterator[ColumnBlock]:
-    """A block in parts of a bounded size, a column at least in each."""
+    """Yield the columns of a block in pieces of bounded size, of at least one column."""
     start = 0
     while start < block.n_columns:
         stop = next_cut(block.indptr, start, most_columns, most_nonzeros)
@@ -334,63 +344,68 @@ def pieces(
         start = stop
 
 
-def in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
-    """Do work on ranges of columns, on threads if there is enough of it; their order does not matter."""
-    before = block.indptr + np.arange(block.n_columns + 1)
+def run_in_parts(block: ColumnBlock, work: Callable[[int, int], None]) -> None:
+    """Call ``work`` on ranges of columns, on threads if there are many, in any order."""
+    offsets = block.indptr + np.arange(block.n_columns + 1)
     parallel.in_parts(
-        np.searchsorted(before, parallel.cut(int(before[-1]), WORTH_A_PART)).tolist(), work
+        np.searchsorted(offsets, parallel.cut(int(offsets[-1]), MIN_PART_SIZE)).tolist(), work
     )
 
 
 def take_columns(memory: ColumnMemory[Any], count: int, take: Callable[[Any, int], int]) -> None:
-    """Have a kernel take that many columns; whenever it stops, as all slots are taken, there are twice as many."""
-    done = 0
-    while done < count:
-        done = take(memory.state, done)
-        if done < count:
+    """Let a kernel process all columns; double the slots whenever it stops for lack of one."""
+    n_taken = 0
+    while n_taken < count:
+        n_taken = take(memory.state, n_taken)
+        if n_taken < count:
             state = memory.state
             per_slot = [getattr(state, name) for name in names_along(type(state), "slots")]
-            needed = 4 * sum(
-                array.nbytes for array in per_slot
-            )  # twice the slots, and a copy at the end of the data
+            # Twice the slots, and a copy at the end of the data.
+            needed = 4 * sum(array.nbytes for array in per_slot)
             refuse_beyond_memory(
                 needed, "the kept columns", "be stricter, or keep fewer (n_features_to_select)"
             )
             memory.state = grown(state, "slots", 2 * per_slot[0].shape[0])
 
 
-def centred(block: ColumnBlock) -> F64:
-    """The values of a block, columns shifted and in other units where that helps; for what depends on neither."""
-    far, values = np.zeros(block.n_columns, bool), block.values
+def centre_block(block: ColumnBlock) -> F64:
+    """Return the values of a block, with columns shifted and scaled where that adds precision.
+
+    For computations whose result depends on neither the origin nor the unit of a column.
+    """
+    is_far, values = np.zeros(block.n_columns, bool), block.values
     any_large = (
         max(np.fmax.reduce(values, initial=0.0), -np.fmin.reduce(values, initial=0.0)) > MAX_SIZE
     )
-    in_parts(block, lambda a, b: find_far(block.indptr, values, block.n_rows, a, b, any_large, far))
-    if not far.any():
-        return values
-    out = values.copy()
-    in_parts(block, lambda a, b: centre_columns(block.indptr, block.n_rows, far, a, b, out))
-    out.flags.writeable = (
-        False  # as the values of a block are: kernels are compiled for one of the two
+    run_in_parts(
+        block, lambda a, b: find_far(block.indptr, values, block.n_rows, a, b, any_large, is_far)
     )
-    return out
+    if not is_far.any():
+        return values
+    centred = values.copy()
+    run_in_parts(
+        block, lambda a, b: centre_columns(block.indptr, block.n_rows, is_far, a, b, centred)
+    )
+    # Like the values of a block: kernels are compiled for one of the two.
+    centred.flags.writeable = False
+    return centred
 
 
 # ---- states from files
 
 
 def check_slots(order: I32, kept: int) -> None:
-    """Raise ValueError if an order does not have every slot once, or has more kept than slots."""
+    """Raise ValueError unless an order has every slot once and no more are kept than there are."""
     ensure(
         np.array_equal(np.sort(order), np.arange(order.size)) and 0 <= kept <= order.size,
-        "a slot is not in the order, or twice",
+        "a slot is missing from the order or appears twice",
     )
 
 
 def check_codes(codes: I32, n_levels: I64, slots: I32) -> None:
-    """Raise ValueError if codes of slots are beyond their number of levels."""
-    coded = codes.shape[1] and slots.size
+    """Raise ValueError if a code exceeds the number of levels of its slot."""
+    has_codes = codes.shape[1] and slots.size
     ensure(
-        not coded or (codes[slots].max(axis=1) < np.maximum(n_levels[slots], 1)).all(),
-        "a code is beyond the levels of its column",
+        not has_codes or (codes[slots].max(axis=1) < np.maximum(n_levels[slots], 1)).all(),
+        "a code exceeds the number of levels of its column",
     )

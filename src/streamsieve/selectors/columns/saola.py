@@ -48,10 +48,10 @@ from .measures import (
     BINS,
     advice_on_level,
     are_discrete,
-    coded,
-    effective_rows,
-    least_correlation,
-    refuse_large_tables,
+    check_table_size,
+    critical_correlation,
+    effective_n_rows,
+    encode,
 )
 from .memory import ColumnMemory, Tally
 from .rules import (
@@ -59,64 +59,66 @@ from .rules import (
     NO_BUDGET,
     CopyDropper,
     GroupRule,
-    centred,
+    centre_block,
     check_codes,
     check_slots,
     groups_of,
-    in_parts,
-    pieces,
+    run_in_parts,
+    split_block,
     take_columns,
 )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SAOLAParameters:
-    """Scalable and accurate online feature selection (Yu, Wu, Ding, Pei 2016, section 3, algorithm 1).
+    """Scalable and accurate online feature selection, SAOLA (Yu, Wu, Ding, Pei 2016, algorithm 1).
 
-    Features arrive one by one. One that says nothing about the target is dropped. One that says
-    less about the target than a kept feature does, and no more about the target than about that
-    feature, is redundant and dropped; kept features that the newcomer makes redundant in this sense
-    are dropped for it. Only pairs are ever compared. What is remembered are the kept columns.
+    Features arrive one by one (section 3 of the paper). A feature that says nothing about the
+    target is dropped. A new feature is redundant, and dropped, if a kept feature says more about
+    the target, and the new one says no more about the target than about the kept one. Kept features
+    that the new one makes redundant in this sense are replaced by it. Only pairs of features are
+    compared, and only the kept columns are held in memory.
 
     Parameters
     ----------
     n_features_to_select : int, default=None
-        None keeps what the rule keeps; a number keeps that many of the most relevant at most.
+        Maximum number of features, the most relevant ones. None keeps all that the rule keeps.
     measure : {"auto", "su", "fisher_z"}, default="auto"
-        Symmetrical uncertainty, for discrete features and classes; correlation with Fisher's Z
-        test, for numbers. "auto" decides for each feature: one of integers with at most 32
-        different values is discrete. Two features are compared by uncertainty if both are discrete,
-        otherwise by correlation. ``measures_`` counts what was used.
+        Symmetrical uncertainty ("su"), for discrete features and classes; correlation with Fisher's
+        Z test ("fisher_z"), for numbers. "auto" decides for each feature: integers with at most 32
+        different values are discrete. Two features are compared by uncertainty if both are
+        discrete, otherwise by correlation. ``measures_`` counts which measure was used.
     alpha : float, default=0.01
-        The level of Fisher's Z test.
+        Significance level of Fisher's Z test.
     delta : float, default=0.0
-        The uncertainty above which a discrete feature is relevant.
+        Symmetrical uncertainty above which a discrete feature is relevant.
     bound : {"min", "max"}, default="min"
-        What the dependence of two features must reach: the relevance of the less relevant one;
-        "max", that of the more relevant one, is SAOLA-max.
+        Bound on the dependence of two features, from which on one is redundant: the relevance of
+        the less relevant one, or with "max", as in SAOLA-max, of the more relevant one.
     variant : {"default", "paper", "lofs"}, default="default"
-        "paper" is the published rule, "lofs" that of the authors' published library, which decides
-        ties and insignificant pairs in another way; both to the last feature. "default" is the
-        paper's without exact copies.
+        "paper" is the published rule, "lofs" the rule of the authors' published library, which
+        decides ties and insignificant pairs differently; both are reproduced exactly. "default" is
+        the paper's rule without exact copies.
     duplicates : {"auto", "drop", "keep"}, default="auto"
-        What becomes of a feature that is equal to a kept one in every row: "drop" drops it,
-        whatever else the rule says, so that of equals the first to come is kept; "keep" decides by
-        the rule alone, and the paper's keeps features that are equally relevant. "auto" drops
-        copies with ``variant="default"``, and keeps to the published rules with the others. How
-        many were dropped is counted in ``n_duplicates_``.
+        Treatment of a feature that equals a kept one in every row. "drop" drops it regardless of
+        the rule, so the first of equal features is kept; "keep" decides by the rule alone, and the
+        paper's rule keeps features that are equally relevant. "auto" drops copies with
+        ``variant="default"`` and follows the published rules otherwise. ``n_duplicates_`` counts
+        the dropped copies.
     bins : None, int or "mdl", default=None
-        Make features of many values discrete, for uncertainty: that many bins of equal frequency,
-        or as many as describe the classes most briefly (Fayyad and Irani). With "auto" all features
-        are then measured by uncertainty.
+        Discretisation of features with many values, for uncertainty: the number of bins of equal
+        frequency, or "mdl" for as many as give the shortest description of the classes (Fayyad and
+        Irani). With ``measure="auto"`` all features are then measured by uncertainty.
     class_weight : None or "balanced", default=None
-        "balanced" lets all classes count alike in every measure. Fisher's Z then tests with the
-        number of rows of equal weight that say as much.
+        "balanced" gives all classes the same total weight in every measure. Fisher's Z test then
+        uses the effective number of rows.
     missing : {"error", "skip"}, default="error"
-        What to do with values that are missing (NaN): refuse them, or omit, from each comparison of
-        two variables, the rows where one of the two is missing. Not with ``variant="lofs"``.
+        Treatment of missing values (NaN): raise an error, or omit from each comparison of two
+        variables the rows where one of the two is missing. "skip" is not supported by
+        ``variant="lofs"``.
     task : {"auto", "classification", "regression"}, default="auto"
-        Whether the target holds classes or numbers. "auto" takes numbers with a fraction for a
-        regression's.
+        Kind of target: classes or numbers. "auto" takes a target with fractional numbers as
+        regression.
     """
 
     n_features_to_select: int | None = field(
@@ -133,7 +135,7 @@ class SAOLAParameters:
         BINS,
         together(
             lambda params, bins: bins is None or params.measure != "fisher_z",
-            "None where measure is 'fisher_z'",
+            "None if measure is 'fisher_z'",
         ),
     )
     class_weight: str | None = parameter(None, BALANCE)
@@ -142,22 +144,21 @@ class SAOLAParameters:
         one_of("error", "skip"),
         together(
             lambda params, missing: missing == "error" or params.variant != "lofs",
-            "'error' where variant is 'lofs'",
+            "'error' if variant is 'lofs'",
         ),
     )
     task: str = parameter("auto", one_of(*TASKS))
 
 
 class SaolaRule(CopyDropper[SaolaState]):
-    """Relevance to the target, then redundancy by pairs."""
+    """Drop irrelevant features, then features that are redundant by pairs."""
 
-    limited: ClassVar[int] = (
-        KEPT  # entry of ``counts``: the features of which the budget is a limit
-    )
+    # Entry of ``counts`` that the budget limits.
+    limited_count: ClassVar[int] = KEPT
 
     @property
     def budget(self) -> int:
-        """Return the most features that are kept."""
+        """Return the maximum number of kept features."""
         return int(self.params.n_features_to_select or NO_BUDGET)
 
     @property
@@ -168,45 +169,49 @@ class SaolaRule(CopyDropper[SaolaState]):
             else super().drops_copies
         )
 
-    def kernel_rule(self) -> Rule:
-        """Return the rule as kernels take it."""
-        params, lofs = self.params, self.params.variant == "lofs"
-        least = (-1.0, -1.0)
-        if lofs:
-            least = (
-                float(least_correlation(params.alpha, effective_rows(self.target.weights))),
+    def make_kernel_rule(self) -> Rule:
+        """Return the rule in the form of kernels."""
+        params, is_lofs = self.params, self.params.variant == "lofs"
+        thresholds = (-1.0, -1.0)
+        if is_lofs:
+            thresholds = (
+                float(critical_correlation(params.alpha, effective_n_rows(self.target.weights))),
                 params.delta + 2 * EQUAL,
             )
         return Rule(
-            lofs and params.measure != "su", lofs, params.bound == "max", least, self.drops_copies
+            is_lofs and params.measure != "su",
+            is_lofs,
+            params.bound == "max",
+            thresholds,
+            self.drops_copies,
         )
 
     def sizes(self) -> dict[str, int]:
-        rows = {
+        has_rows = {
             "column_rows": self.params.measure != "su",
             "code_rows": self.params.measure != "fisher_z",
         }
         return {
             **super().sizes(),
-            **{name: self.target.n_rows * needed for name, needed in rows.items()},
+            **{name: self.target.n_rows * is_needed for name, is_needed in has_rows.items()},
         }
 
     def start(self) -> SaolaState:
         if self.params.measure == "su" and not self.target.codes.size:
             raise DataError(
-                f"{spell('measure', 'su')} needs classes, and this target is a regression's; use"
+                f"{spell('measure', 'su')} needs classes, but the target holds numbers; use"
                 " 'fisher_z'"
             )
         return empty(SaolaState, **self.sizes(), slots=FIRST_SLOTS, levels=1)
 
     def refuse(self, memory: ColumnMemory[SaolaState], block: ColumnBlock) -> None:
         super().refuse(memory, block)
-        refuse_large_tables(block, self.target, self.params.bins)
+        check_table_size(block, self.target, self.params.bins)
 
     def offer(self, memory: ColumnMemory[SaolaState], block: ColumnBlock) -> None:
         filled = block.without_empty() if block.groups is None else block
         memory.state.counts[IRRELEVANT] += block.n_columns - filled.n_columns
-        for piece in pieces(filled):
+        for piece in split_block(filled):
             new, candidates = self.measure(piece)
             memory.state.measured[:] += np.bincount(new.measure[candidates], minlength=2)
             memory.state.counts[IRRELEVANT] += piece.n_columns - candidates.size
@@ -218,15 +223,15 @@ class SaolaRule(CopyDropper[SaolaState]):
             self.note_copies(memory, piece, new.copies)
 
     def measure(self, block: ColumnBlock) -> tuple[NewColumns, I64]:
-        """What columns say about the target, on threads: their order does not matter here; which of them are relevant.
+        """Measure columns against the target, on threads, and return which are relevant.
 
-        A pair of columns may need the correlation of one that is measured by uncertainty, so that
-        both are taken.
+        A pair of columns may need the correlation of a column that is measured by uncertainty, so
+        both measures are computed.
         """
         params, target, columns = (
             self.params,
             self.target,
-            (block.indptr, block.indices, centred(block)),
+            (block.indptr, block.indices, centre_block(block)),
         )
         n_columns = block.n_columns
         relevance, norms = np.zeros((n_columns, 2)), np.zeros(n_columns)
@@ -234,7 +239,7 @@ class SaolaRule(CopyDropper[SaolaState]):
         measure = np.full(n_columns, CORRELATION, np.int8)
         if params.measure != "su":
             strengths = np.zeros(n_columns)
-            in_parts(
+            run_in_parts(
                 block,
                 lambda a, b: correlate_with_target(
                     *columns, target.weights, target.numbers, a, b, strengths, norms
@@ -243,62 +248,85 @@ class SaolaRule(CopyDropper[SaolaState]):
             relevance[:, CORRELATION] = np.abs(strengths)
         if params.measure != "fisher_z" and target.codes.size:
             all_discrete = params.measure == "su" or params.bins is not None
-            discrete = np.ones(n_columns, bool) if all_discrete else are_discrete(block)
-            codes, n_levels = coded(block, target, params.bins, discrete)
+            is_discrete = np.ones(n_columns, bool) if all_discrete else are_discrete(block)
+            codes, n_levels = encode(block, target, params.bins, is_discrete)
             uncertainties = np.zeros(n_columns)
-            known = target.weights, target.codes, target.class_counts
-            in_parts(
+            targets = target.weights, target.codes, target.class_counts
+            run_in_parts(
                 block,
                 lambda a, b: uncertainties_of_target(
-                    block.indptr, block.indices, codes, n_levels, *known, a, b, uncertainties
+                    block.indptr,
+                    block.indices,
+                    codes,
+                    n_levels,
+                    *targets,
+                    a,
+                    b,
+                    uncertainties,
                 ),
             )
             relevance[:, UNCERTAINTY] = uncertainties
-            measure[discrete] = UNCERTAINTY
+            measure[is_discrete] = UNCERTAINTY
         has_missing = np.zeros(n_columns, bool)
-        given, ids, copies = block.values, block.ids, np.full(n_columns, NO_COPY)
+        values, ids, copies = block.values, block.ids, np.full(n_columns, NO_COPY)
         new = NewColumns(
-            *columns, given, ids, codes, n_levels, measure, relevance, norms, has_missing, copies
+            *columns,
+            values,
+            ids,
+            codes,
+            n_levels,
+            measure,
+            relevance,
+            norms,
+            has_missing,
+            copies,
         )
         if params.missing == "skip":
-            in_parts(
+            run_in_parts(
                 block, lambda a, b: find_missing(block.indptr, block.values, a, b, has_missing)
             )
-        rows = effective_rows(target.weights)
-        least: Any = least_correlation(params.alpha, rows)
+        n_rows = effective_n_rows(target.weights)
+        threshold: Any = critical_correlation(params.alpha, n_rows)
         if has_missing.any():
-            present = np.full(n_columns, rows)
-            against = target.weights, target.numbers, target.codes, target.class_counts.size
-            in_parts(block, lambda a, b: measure_present(new, *against, a, b, present))
-            least = least_correlation(params.alpha, present)
-        by_correlation = relevance[:, CORRELATION] >= least - EQUAL
-        relevant = np.where(
+            n_present = np.full(n_columns, n_rows)
+            numbers_and_codes = (
+                target.weights,
+                target.numbers,
+                target.codes,
+                target.class_counts.size,
+            )
+            run_in_parts(
+                block, lambda a, b: measure_present(new, *numbers_and_codes, a, b, n_present)
+            )
+            threshold = critical_correlation(params.alpha, n_present)
+        by_correlation = relevance[:, CORRELATION] >= threshold - EQUAL
+        is_relevant = np.where(
             measure == UNCERTAINTY, relevance[:, UNCERTAINTY] > params.delta + EQUAL, by_correlation
         )
-        if (
-            params.measure != "su"
-        ):  # a pair of both kinds is measured by correlation: a constant has none
-            relevant &= norms > 0
+        if params.measure != "su":  # a mixed pair is measured by correlation: a constant has none
+            is_relevant &= norms > 0
         if params.variant == "lofs":
             sums = np.add.reduceat(np.append(block.values, 0.0), block.indptr[:-1]) * (
                 np.diff(block.indptr) > 0
             )
-            relevant &= sums != 0
-        return new, np.flatnonzero(relevant)
+            is_relevant &= sums != 0
+        return new, np.flatnonzero(is_relevant)
 
     def compare(
         self, memory: ColumnMemory[SaolaState], block: ColumnBlock, new: NewColumns, candidates: I64
     ) -> None:
-        """Compare the candidates of a block with what is kept, one by one."""
-        self.compare_within(memory, new, candidates, self.budget)
+        """Compare the candidates of a block with the kept features, one by one."""
+        self.compare_candidates(memory, new, candidates, self.budget)
 
-    def compare_within(
+    def compare_candidates(
         self, memory: ColumnMemory[SaolaState], new: NewColumns, candidates: I64, budget: int
     ) -> None:
-        """Compare candidates with what is kept, of which there may be so many."""
-        given = self.kernel_rule(), budget, new, self.target.weights, candidates
+        """Compare candidates with the kept features, keeping at most ``budget``."""
+        arguments = self.make_kernel_rule(), budget, new, self.target.weights, candidates
         take_columns(
-            memory, candidates.size, lambda state, done: compare_with_kept(state, *given, done)
+            memory,
+            candidates.size,
+            lambda state, n_taken: compare_with_kept(state, *arguments, n_taken),
         )
 
     def kept(self, state: SaolaState) -> tuple[I64, F64]:
@@ -309,9 +337,8 @@ class SaolaRule(CopyDropper[SaolaState]):
         slots = state.order[: state.counts[KEPT]]
         if self.params.measure != "su":
             return state.columns[slots]
-        return (
-            state.codes[slots] if self.params.bins is None else None
-        )  # columns that differ may have equal bins
+        # Columns that differ may have equal bins.
+        return state.codes[slots] if self.params.bins is None else None
 
     def advice(self, state: SaolaState) -> str:
         by_uncertainty = self.params.measure != "fisher_z" and self.params.delta > 0
@@ -345,20 +372,20 @@ class SaolaRule(CopyDropper[SaolaState]):
         kept, budget = int(state.counts[KEPT]), self.budget
         check_slots(state.order, kept)
         ensure(
-            budget == NO_BUDGET or state.counts[self.limited] <= budget,
-            f"it keeps more than n_features_to_select={budget}",
+            budget == NO_BUDGET or state.counts[self.limited_count] <= budget,
+            f"it keeps more features than n_features_to_select={budget}",
         )
         ensure(
             state.counts[CLOSED] <= kept and (state.n_levels <= sizes["levels"]).all(),
-            "what it has counted does not fit what it keeps",
+            "its counters do not match the features it keeps",
         )
         check_codes(state.codes, state.n_levels, state.order[:kept])
 
 
 class GroupSaolaRule(GroupRule, SaolaRule):
-    """SAOLA's rule within a group, then against every kept group."""
+    """Apply SAOLA's rule within a group, then against every kept group."""
 
-    limited: ClassVar[int] = CLOSED
+    limited_count: ClassVar[int] = CLOSED
 
     def compare(
         self, memory: ColumnMemory[SaolaState], block: ColumnBlock, new: NewColumns, candidates: I64
@@ -367,15 +394,18 @@ class GroupSaolaRule(GroupRule, SaolaRule):
         runs, cuts = np.unique(
             np.searchsorted(starts, candidates, side="right") - 1, return_index=True
         )
-        seen = 0
+        n_seen = 0
         for run, members in zip(runs.tolist(), np.split(candidates, cuts[1:]), strict=False):
-            self.open_last(memory.state, groups[starts[seen : run + 1]])
-            self.compare_within(memory, new, members, NO_BUDGET)
-            seen = run + 1
-        self.open_last(memory.state, groups[starts[seen:]])
+            self.open_group(memory.state, groups[starts[n_seen : run + 1]])
+            self.compare_candidates(memory, new, members, NO_BUDGET)
+            n_seen = run + 1
+        self.open_group(memory.state, groups[starts[n_seen:]])
 
-    def open_last(self, state: SaolaState, groups: I64) -> None:
-        """Close the open group, pass over groups without a candidate, and open the last of some; it may be open."""
+    def open_group(self, state: SaolaState, groups: I64) -> None:
+        """Close the open group and open the last of ``groups``, unless it is open already.
+
+        Groups between them have no candidate and are skipped.
+        """
         if groups.size and groups[0] == state.current[0]:
             groups = groups[1:]
         if groups.size:
@@ -384,7 +414,7 @@ class GroupSaolaRule(GroupRule, SaolaRule):
 
     def close(self, state: SaolaState) -> None:
         if state.counts[CLOSED] < state.counts[KEPT]:
-            close_group(state, self.kernel_rule(), self.budget, self.target.weights)
+            close_group(state, self.make_kernel_rule(), self.budget, self.target.weights)
 
 
 VARIANTS: tuple[dict[str, Any], ...] = (
@@ -414,21 +444,23 @@ GROUP_SAOLA = Method(
     knows_groups=True,
     selects_again=True,
     check_variants=VARIANTS,
-    own_doc="""SAOLA for features that arrive in groups (Yu, Wu, Ding, Pei 2016, section 4, algorithm 2).
+    own_doc="""SAOLA for features that arrive in groups (Yu, Wu, Ding, Pei 2016, algorithm 2).
 
-    A group with no relevant feature is dropped. The others are pruned inside by SAOLA's rule, then against every kept
-    group in both directions; a group that is left without features goes. So few features remain, of few groups:
-    ``selection().groups`` has the group of each. A group is complete when the next one begins. Columns that come
-    without groups are a group each.
+    Section 4 of the paper. A group without a relevant feature is dropped. The features of other
+    groups are pruned by SAOLA's rule within the group, then against every kept group in both
+    directions; a group without remaining features is dropped. So few features of few groups remain,
+    and ``selection().groups`` has the group of each feature. A group is complete when the next one
+    begins. Columns without groups are one group each.
 
     Parameters
     ----------
     n_features_to_select : int, default=None
-        None keeps what the rule keeps; a number keeps that many of the most relevant at most, cut when a group closes.
+        Maximum number of features, the most relevant ones, applied when a group is complete. None
+        keeps all that the rule keeps.
     measure, alpha, delta, bound, duplicates, bins, class_weight, missing, task
         As in SAOLA; ``duplicates`` are dropped across groups, too.
     variant : {"default", "paper", "lofs"}, default="default"
-        How copies, ties and insignificant pairs are decided, as in SAOLA. The authors' library also lets features
-        that were removed remove others; this does not, as the paper has it.
+        Treatment of copies, ties and insignificant pairs, as in SAOLA. In the authors' library
+        removed features also remove others; here they do not, as in the paper.
     """,
 )

@@ -1,6 +1,6 @@
-"""Online substitution (Yang, Fujimaki, Kusumura, Liu 2016): a linear model of few columns, out of a stream of them.
+"""Online substitution (Yang, Fujimaki, Kusumura, Liu 2016): a sparse linear model of a stream.
 
-As published, which needs the length of a step, and by a pool of candidates, which needs none.
+Two solvers: the published one, which needs a step length, and a pool of candidates, which does not.
 """
 
 from __future__ import annotations
@@ -26,67 +26,62 @@ from ..parameters import BUDGET, YES_OR_NO, checked, ensure, one_of, parameter
 from .learner import ColumnLearner
 from .linear import (
     SCANS,
-    SHORTER,
     STEP,
+    STEP_DIVISOR,
     HeldColumns,
     LinearRule,
     check_slots_of_columns,
     keep,
-    some_of,
-    with_space,
+    make_space,
+    select_slots,
 )
 from .memory import ColumnMemory
-from .rules import in_parts, pieces
+from .rules import run_in_parts, split_block
 
-HALF = 0.5  # of the inverse of the largest second derivative: the step that the paper finds best (theorem 1)
+# Of the inverse of the largest second derivative: the step that the paper finds best (theorem 1).
+STEP_FRACTION = 0.5
 
-# Of the pool.
-POOL, MIN_POOL = (
-    4,
-    160,
-)  # columns that stay in the pool, for each that is wanted, and that many at least
-BLOCK = 4  # one more slot for so many that stay
-BY_TARGET = 0.25  # of the pool
-NEAR = 0.8  # of the weakest column's correlation: what a newcomer must exceed, as later fits shift all of them
+# Constants of the pool.
+POOL_FACTOR, MIN_POOL = 4, 160  # columns that stay in the pool, per selected one and at least
+COLUMNS_PER_EXTRA_SLOT = 4  # columns that stay, per additional slot
+TARGET_FRACTION = 0.25  # fraction of the pool that is chosen by correlation with the target
+# Fraction of the weakest column's correlation that a new column must exceed: later fits shift them.
+THRESHOLD_FRACTION = 0.8
 SWEEPS = 5
-FITS = 3  # of a loss that is not a parabola
-START = (
-    1.0,
-    0.01,
-    0.1,
-)  # variances, against that of the response, and the chance of a weight that is not 0
-OPEN = -1.0  # a correlation that all columns exceed
-LOOKED_AT = 512  # columns at a time: after a cut the rest of them is looked at again
+N_FITS = 3  # for a loss that is not quadratic
+# Initial variances, relative to that of the response, and probability of a non-zero weight.
+START = 1.0, 0.01, 0.1
+NO_THRESHOLD = -1.0  # a correlation that all columns exceed
+MEASURED_AT_ONCE = 512  # columns at a time: after a cut the rest of them is measured again
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OnlineSubstitutionParameters:
-    """Online substitution (Yang, Fujimaki, Kusumura, Liu 2016): columns that make a linear model, out of a stream.
+    """Online substitution (Yang, Fujimaki, Kusumura, Liu 2016): a linear model of few columns.
 
-    Features come one by one, for regression or two classes; the memory is that of some columns,
-    O(rows x ``n_features_to_select``), whatever the number that went by. Columns are standardised
-    as they are held, sparse ones stay sparse. Of columns that are the same but for scale, one is
-    kept.
+    Features arrive one by one, for regression or two classes. Memory is O(rows x
+    ``n_features_to_select``), however many columns arrive. Held columns are standardised, and
+    sparse ones stay sparse. Of columns that are equal but for scale, one is kept.
 
     Parameters
     ----------
     n_features_to_select : int, default=100
-        How many are selected: that many, unless fewer vary.
+        Number of features to select. Fewer are selected if fewer vary.
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
-        What the model minimises. "auto" is squared for numbers and logistic for two classes.
+        Loss that the model minimises. "auto" is squared for numbers and logistic for two classes.
     solver : {"pool", "paper"}, default="pool"
-        "pool" holds some more columns than are wanted and weighs them together; it needs no
-        parameter. "paper" is algorithm 1 of the paper, whose answer depends on ``step`` and ``m``.
+        "pool" holds more columns than are selected and fits them together; it needs no further
+        parameters. "paper" is algorithm 1 of the paper, whose result depends on ``step`` and ``m``.
     n_scans : int or None, default=None
-        How often the features are read: None for twice where the source can be read again, and once
-        where not.
+        Number of times that the features are read. None reads twice if the source can be read
+        again, otherwise once.
     step : float or None, default=None
-        For "paper": the step of newcomers, eta; None for half of the longest that is safe for
-        uncorrelated columns, 0.5 for squared and squared hinge, 2 for logistic.
+        For "paper": step length of new columns, eta. None takes half of the longest step that is
+        safe for uncorrelated columns: 0.5 for squared and squared hinge, 2 for logistic.
     m : float, default=1.0
-        For "paper": kept columns step by ``step / m``.
+        For "paper": step length of kept columns is ``step / m``.
     refit : bool, default=True
-        Whether the model is fitted to the end on the selected columns.
+        If True, fit the model on the selected columns until it converges.
     """
 
     n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
@@ -94,117 +89,121 @@ class OnlineSubstitutionParameters:
     solver: str = parameter("pool", one_of("pool", "paper"))
     n_scans: int | None = parameter(None, SCANS)
     step: float | None = parameter(None, STEP)
-    m: float = parameter(1.0, SHORTER)
+    m: float = parameter(1.0, STEP_DIVISOR)
     refit: bool = parameter(True, YES_OR_NO)
 
 
-# ---- as published: one column at a time, by steps of a fixed length
+# ---- the published solver: one column at a time, by steps of a fixed length
 
 
 class SteppingState(NamedTuple):
-    """The kept columns, and their weights."""
+    """The kept columns and their weights."""
 
-    slots: Slots  # one more than columns that are kept
+    slots: Slots  # one more than kept columns
     weights: F64 = array("slots")
     level: F64 = array(1)
 
 
 class SteppingRule(LinearRule):
-    """Algorithm 1; without a ``step``, half of the longest safe one."""
+    """Algorithm 1 of the paper; if ``step`` is None, half of the longest safe step."""
 
     def __init__(self, params: Any, target: Target) -> None:
         super().__init__(params, target)
-        step = HALF / CURVATURE[self.loss] if params.step is None else float(params.step)
+        step = STEP_FRACTION / CURVATURE[self.loss] if params.step is None else float(params.step)
         self.steps = Steps(self.loss, step, float(params.m), self.wanted)
 
     def start(self) -> SteppingState:
         return empty(SteppingState, slots=0, room=0)
 
     def offer(self, memory: ColumnMemory[SteppingState], block: ColumnBlock) -> None:
-        """Take some more columns; the state stays as it is where the weights diverge."""
+        """Learn more columns; if the weights diverge the state does not change."""
         state, diverges = self.take(
             copied(memory.state), block, np.zeros(self.y.size), 1.0, self.steps
         )
         if diverges:
-            raise diverged(block.origin, self.steps)
+            raise divergence_error(block.origin, self.steps)
         memory.state = state
 
     def take(
         self, state: SteppingState, block: ColumnBlock, others: F64, alike: float, steps: Steps
     ) -> tuple[SteppingState, bool]:
-        """The state after some more columns, and whether the weights diverge; arguments are those of the kernel."""
+        """Return the state after a block of columns, and True if the weights diverge.
+
+        ``others``, ``alike`` and ``steps`` are arguments of the kernel.
+        """
         columns = block.indptr, block.indices, block.values, block.ids
-        at = 0
+        column = 0
         while True:
             slots, weights, level = state
-            at = substitute_columns(
-                slots, weights, level, self.y, others, alike, steps, *columns, at
+            column = substitute_columns(
+                slots, weights, level, self.y, others, alike, steps, *columns, column
             )
-            if at < 0 or at == block.n_columns:
-                return state, at < 0
-            state = with_space(state, block, at, self.wanted + 1)
+            if column < 0 or column == block.n_columns:
+                return state, column < 0
+            state = make_space(state, block, column, self.wanted + 1)
 
     def check(self, state: SteppingState, sizes: dict[str, int], n_features: int) -> None:
         ensure(
-            state.slots.ends[USED] <= self.wanted, "it keeps more features than it was asked for"
+            state.slots.ends[USED] <= self.wanted,
+            "it keeps more features than n_features_to_select",
         )
         check_slots_of_columns(state.slots, self.y.size, n_features)
 
 
-def diverged(origin: str, steps: Steps, other: str = "") -> DataError:
-    """What to say where every step takes the weights further away."""
+def divergence_error(origin: str, steps: Steps, other: str = "") -> DataError:
+    """Return the error for weights that move further away with every step."""
     return DataError(
         f"{prefix(origin)}the weights diverge: these columns correlate too much for"
-        f" {spell('step', steps.step)} and {spell('m', steps.m)}; take a shorter step, a larger m,"
-        f" or {other}{spell('solver', 'pool')}, which needs neither"
+        f" {spell('step', steps.step)} and {spell('m', steps.m)}; set a shorter step or a larger m,"
+        f" or use {other}{spell('solver', 'pool')}, which needs neither"
     )
 
 
-# ---- without a step length: a pool of candidates
+# ---- the solver without a step length: a pool of candidates
 
 
 class PoolState(NamedTuple):
-    """Columns in a pool, and what they are worth."""
+    """The columns of a pool and their fit."""
 
     slots: Slots
-    gram: F64 = array(
-        "fitted", "fitted"
-    )  # correlations of the columns that stayed at the last cut, the first ones
+    # Correlations of the first columns: those that stayed at the last cut.
+    gram: F64 = array("fitted", "fitted")
     weights: F64 = array("slots")
     marginals: F64 = array("slots")  # |correlation| with the target
-    # variance of errors, of weights that are not 0, and how many are not; zeros before the first
-    # fit
+    # Variance of errors and of non-zero weights, and the fraction of these; 0 before the first fit.
     prior: F64 = array(3, low=0)
-    residual: F64 = array("rows")  # what is not explained, of mean 0
+    residual: F64 = array("rows")  # of mean 0
     level: F64 = array(1)  # the intercept
-    bars: F64 = array(2, start=OPEN)  # what a newcomer must exceed: by the residual, by the target
+    bars: F64 = array(
+        2, start=NO_THRESHOLD
+    )  # thresholds for new columns: with the residual, the target
 
 
 class PoolRule(LinearRule):
-    """Holds several times as many columns as are wanted, of which the best stay.
+    """A rule that holds several times as many columns as are selected and keeps the best.
 
     Yang, Fujimaki, Kusumura, Liu 2016 replace one kept column at a time, by a step of gradient
-    descent whose length decides what comes in. Here several times as many columns as are wanted are
-    held, standardised, with their correlations:
+    descent whose length decides which columns enter. Here several times as many columns as are
+    selected are held, standardised, with their correlations:
 
-    - A newcomer is let in if it correlates with what the pool does not explain, or with the target, nearly as much
-      as the weakest column that was let stay. Nearly all columns of a long stream cost one look,
-      O(n).
-    - When all slots are taken the pool is fitted, and cut: a quarter of it are the columns that correlate most with
-      the target, whatever came before them; the rest are those that would explain most if all
-      others stayed as they are.
-    - At the end projected gradient goes from the pool down to the number wanted.
+    - A new column enters if its correlation with the residual of the pool, or with the target, is
+      nearly as large as that of the weakest column that stayed. Nearly all columns of a long stream
+      are measured only once, in O(n).
+    - When all slots are used the pool is fitted and cut. A quarter of it are the columns with the
+      largest correlation with the target, regardless of the others; the rest are those that would
+      explain most if all other weights did not change.
+    - At the end, projected gradient selects the wanted number of columns from the pool.
 
-    A fit takes time quadratic in the size of the pool; other losses than the squared one are fitted
-    by their parabola at the scores so far, three times over.
+    A fit takes time quadratic in the size of the pool. Losses other than the squared one are fitted
+    by their quadratic approximation at the current scores, three times.
     """
 
     def __init__(self, params: Any, target: Target) -> None:
         super().__init__(params, target)
-        self.size = max(POOL * self.wanted, MIN_POOL)
-        self.capacity = self.size + self.size // BLOCK
+        self.size = max(POOL_FACTOR * self.wanted, MIN_POOL)
+        self.capacity = self.size + self.size // COLUMNS_PER_EXTRA_SLOT
         first = slopes_at(self.loss, np.zeros(self.y.size), self.y).first
-        self.response = first.mean() - first  # what there is to explain, of mean 0
+        self.response = first.mean() - first  # of mean 0
 
     def start(self) -> PoolState:
         state = empty(PoolState, slots=0, room=0, fitted=0, rows=self.y.size)
@@ -213,96 +212,98 @@ class PoolRule(LinearRule):
 
     def offer(self, memory: ColumnMemory[PoolState], block: ColumnBlock) -> None:
         state = memory.state
-        for piece in pieces(block, LOOKED_AT, block.n_nonzero):
+        for piece in split_block(block, MEASURED_AT_ONCE, block.n_nonzero):
             state = self.offer_piece(state, piece)
         memory.state = state
 
     def offer_piece(self, state: PoolState, block: ColumnBlock) -> PoolState:
-        """Let columns in; fit and cut the pool whenever it is full."""
-        looks = Looks(*np.zeros((4, block.n_columns)))
-        self.look(state, block, looks, 0)
-        at = 0
+        """Admit columns to the pool; fit and cut it whenever it is full."""
+        measures = Looks(*np.zeros((4, block.n_columns)))
+        self.measure(state, block, measures, 0)
+        column = 0
         while True:
-            known = state.slots, state.marginals, block.n_rows, state.bars, looks
-            at = admit_columns(*known, block.indptr, block.indices, block.values, block.ids, at)
-            if at == block.n_columns:
+            state_arrays = state.slots, state.marginals, block.n_rows, state.bars, measures
+            column = admit_columns(
+                *state_arrays, block.indptr, block.indices, block.values, block.ids, column
+            )
+            if column == block.n_columns:
                 return state
             if state.slots.ends[USED] < self.capacity:
-                state = with_space(state, block, at, self.capacity)
+                state = make_space(state, block, column, self.capacity)
             else:
                 state = self.cut(state)
-                self.look(state, block, looks, at)
+                self.measure(state, block, measures, column)
 
-    def look(self, state: PoolState, block: ColumnBlock, looks: Looks, first: int) -> None:
-        """Measure columns against what is not explained, on threads if there are many."""
-        rest = block.columns(first, block.n_columns)
-        mine = Looks(*(array[first:] for array in looks))
+    def measure(self, state: PoolState, block: ColumnBlock, measures: Looks, first: int) -> None:
+        """Measure columns from ``first`` on against the residual, on threads if there are many."""
+        remaining = block.columns(first, block.n_columns)
+        measures_of_remaining = Looks(*(array[first:] for array in measures))
 
-        def look(start: int, stop: int) -> None:
+        def measure(start: int, stop: int) -> None:
             look_at_columns(
                 state.residual,
                 self.response,
-                rest.indptr,
-                rest.indices,
-                rest.values,
+                remaining.indptr,
+                remaining.indices,
+                remaining.values,
                 start,
                 stop,
-                mine,
+                measures_of_remaining,
             )
 
-        in_parts(rest, look)
+        run_in_parts(remaining, measure)
 
     def cut(self, state: PoolState) -> PoolState:
-        """Fit all columns, and drop those that are worth least."""
-        gram = self.correlations(state)
-        state = self.keep(state, gram, different(gram, state.slots))
-        gains = self.weigh(state)
-        by_target = strongest(
-            state.marginals[: gains.size], np.arange(gains.size), int(BY_TARGET * self.size)
+        """Fit all columns and drop those with the smallest gain."""
+        gram = self.correlate_columns(state)
+        state = self.keep(state, gram, find_distinct(gram, state.slots))
+        gains = self.fit_weights(state)
+        by_target = find_strongest(
+            state.marginals[: gains.size], np.arange(gains.size), int(TARGET_FRACTION * self.size)
         )
         others = np.delete(np.arange(gains.size), by_target)
-        by_gain = strongest(np.abs(gains), others, self.size - by_target.size)
+        by_gain = find_strongest(np.abs(gains), others, self.size - by_target.size)
         if by_gain.size < others.size:
             state.bars[:] = (
-                NEAR * np.abs(gains[by_gain]).min(),
-                NEAR * state.marginals[by_target].min(),
+                THRESHOLD_FRACTION * np.abs(gains[by_gain]).min(),
+                THRESHOLD_FRACTION * state.marginals[by_target].min(),
             )
             state = self.keep(state, state.gram, np.sort(np.concatenate([by_target, by_gain])))
-        self.explain(state)
+        self.update_residual(state)
         return state
 
-    def correlations(self, state: PoolState) -> F64:
-        """Those of all columns, newcomers with them."""
-        used, known = int(state.slots.ends[USED]), len(state.gram)
-        gram = np.zeros((used, used))
-        gram[:known, :known] = state.gram
-        correlate(state.slots, self.y.size, known, used, gram)
+    def correlate_columns(self, state: PoolState) -> F64:
+        """Return the correlations of all columns, including new ones."""
+        n_used, n_known = int(state.slots.ends[USED]), len(state.gram)
+        gram = np.zeros((n_used, n_used))
+        gram[:n_known, :n_known] = state.gram
+        correlate(state.slots, self.y.size, n_known, n_used, gram)
         return gram
 
     def keep(self, state: PoolState, gram: F64, chosen: I64) -> PoolState:
-        """Drop all columns but some."""
+        """Keep the chosen columns and drop the others."""
         keep(state.slots, chosen, state.weights, state.marginals)
         return state._replace(gram=gram[np.ix_(chosen, chosen)])
 
-    def weigh(self, state: PoolState) -> F64:
-        """Weigh the columns; what each would explain if all others stayed as they are."""
+    def fit_weights(self, state: PoolState) -> F64:
+        """Fit the weights; return what each column would explain if the others did not change."""
         columns = HeldColumns(state.slots, self.y.size)
-        used = columns.count
-        weights, gains = state.weights[:used], np.zeros(used)
-        for _ in range(1 if self.loss == SQUARED else FITS):
+        n_used = columns.count
+        weights, gains = state.weights[:n_used], np.zeros(n_used)
+        for _ in range(1 if self.loss == SQUARED else N_FITS):
             scores = columns.combine(weights, state.level[0])
-            now = slopes_at(self.loss, scores, self.y)
-            response = scores - now.first / curvature(self.loss, now.second)
+            slopes = slopes_at(self.loss, scores, self.y)
+            response = scores - slopes.first / curvature(self.loss, slopes.second)
             state.level[0] = response.mean()
             response -= state.level[0]
-            square = float(response @ response) / self.y.size
+            mean_square = float(response @ response) / self.y.size
             if not state.prior.any():
-                state.prior[:] = square * START[0], square * START[1], START[2]
+                state.prior[:] = mean_square * START[0], mean_square * START[1], START[2]
             responses = columns.products(response)
             fit_pool(
                 state.gram,
                 responses,
-                square,
+                mean_square,
                 self.y.size,
                 self.wanted,
                 SWEEPS,
@@ -312,45 +313,48 @@ class PoolRule(LinearRule):
             )
         return gains
 
-    def explain(self, state: PoolState) -> None:
-        """What the columns that stayed do not explain."""
+    def update_residual(self, state: PoolState) -> None:
+        """Compute the residual of the model of all columns."""
         scores = HeldColumns(state.slots, self.y.size).combine(state.weights, state.level[0])
-        now = slopes_at(self.loss, scores, self.y)
-        residual = -now.first / curvature(self.loss, now.second)
+        slopes = slopes_at(self.loss, scores, self.y)
+        residual = -slopes.first / curvature(self.loss, slopes.second)
         state.residual[:] = residual - residual.mean()
 
     def fit(self, state: PoolState) -> Fit:
-        """Return the best columns of the pool, and a model of them."""
-        chosen = different(self.correlations(state), state.slots)
+        """Return the best columns of the pool and their model."""
+        chosen = find_distinct(self.correlate_columns(state), state.slots)
         fit = project(
-            HeldColumns(some_of(state.slots, chosen), self.y.size), self.loss, self.y, self.wanted
+            HeldColumns(select_slots(state.slots, chosen), self.y.size),
+            self.loss,
+            self.y,
+            self.wanted,
         )
         return fit._replace(columns=chosen[fit.columns])
 
     def check(self, state: PoolState, sizes: dict[str, int], n_features: int) -> None:
         ensure(
             state.slots.ids.size <= self.capacity and len(state.gram) <= state.slots.ends[USED],
-            "its pool has more columns than its parameters say, or correlations of columns it"
-            " lacks",
+            "its pool has more columns than its parameters allow, or correlations of columns that"
+            " it does not hold",
         )
         check_slots_of_columns(state.slots, self.y.size, n_features)
 
 
-def different(gram: F64, slots: Slots) -> I64:
-    """The columns that are not the same, but for their scale, as one of lower id."""
-    used = int(slots.ends[USED])
-    ids = slots.ids[:used]
-    alike = np.abs(gram[:used, :used]) > ALIKE
-    return np.flatnonzero(~(alike & (ids[None, :] < ids[:, None])).any(axis=1))
+def find_distinct(gram: F64, slots: Slots) -> I64:
+    """Return the columns that do not equal, but for scale, a column of lower id."""
+    n_used = int(slots.ends[USED])
+    ids = slots.ids[:n_used]
+    are_equal = np.abs(gram[:n_used, :n_used]) > ALIKE
+    return np.flatnonzero(~(are_equal & (ids[None, :] < ids[:, None])).any(axis=1))
 
 
-def strongest(values: F64, among: I64, most: int) -> I64:
-    """Those with the largest values; of equal ones the first."""
-    return among[np.argsort(-values[among], kind="stable")[:most]]
+def find_strongest(values: F64, candidates: I64, max_count: int) -> I64:
+    """Return the candidates with the largest values; of equal ones the first."""
+    return candidates[np.argsort(-values[candidates], kind="stable")[:max_count]]
 
 
 def substitution_rule(params: OnlineSubstitutionParameters, target: Target) -> LinearRule:
-    """Return the rule of the solver that is asked for."""
+    """Return the rule of the chosen solver."""
     return PoolRule(params, target) if params.solver == "pool" else SteppingRule(params, target)
 
 

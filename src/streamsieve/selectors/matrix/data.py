@@ -1,4 +1,4 @@
-"""The whole matrix, handed out in blocks of columns, and what threads do with pairs of its rows."""
+"""The whole matrix, read in blocks of columns, and threaded work on pairs of its rows."""
 
 from __future__ import annotations
 
@@ -38,18 +38,17 @@ from ..diagnosis import Look, checksums_of
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
 R = TypeVar("R")
 
-BLOCK = 256  # features: the most that a thread takes at a time
+BLOCK = 256  # maximum number of features that a thread processes at a time
 SLICE = 4 * BLOCK  # features whose distances are added up together
 MIN_LINES = 32  # of a thread's block
-WORTH_A_PART = 1 << 14  # numbers: less work is not shared out
+MIN_PART_SIZE = 1 << 14  # numbers: less work is not divided among threads
 CHECKED_VALUES = 1 << 20  # at a time
 
 
 class Matrix:
-    """Rows and features in memory: a dense array, row by row or feature by feature, or CSC.
+    """Rows and features in memory: a dense array in C or Fortran order, or a CSC matrix.
 
-    ``ids`` are the features that its columns are of, if not all; what is not among them is 0 in
-    every row.
+    ``ids`` are the features of its columns, if not all; other features are 0 in every row.
     """
 
     def __init__(
@@ -84,56 +83,58 @@ class Matrix:
 
     @property
     def n_stored(self) -> int:
-        """The values in memory: all of a dense matrix, the entries of a sparse one."""
+        """Return the number of values in memory: all if dense, the stored entries if sparse."""
         return int(self._values.size)
 
     def title(self, column: int) -> str:
-        """What a column is called in messages."""
+        """Return the title of a column in messages."""
         feature = int(self.ids[column])
         return naming.title(
             feature, None if self.names is None else self.names[feature], self.first_id
         )
 
     def gather(self, features: NDArray[np.int64], block: NDArray[np.float64]) -> None:
-        """Write features as the first lines of a block."""
+        """Write features into the first lines of a block."""
         self._gather(*self._arrays, features, block)
 
     def columns(self, start: int, stop: int) -> ColumnBlock:
-        """The columns from ``start`` to before ``stop``, by their non-zeros."""
+        """Return the columns from ``start`` to before ``stop``, as non-zeros."""
         return columns_of(self._values[:, start:stop], ids=self.ids[start:stop], origin=self.origin)
 
-    def coarse(self) -> list[str]:
-        """What columns are called that have lost their values, far from 0, as 32-bit numbers."""
+    def coarse_titles(self) -> list[str]:
+        """Return the titles of columns whose values, far from 0, lost precision as float32."""
         if self._values.dtype != np.float32:
             return []
-        found = []
-        at_once = max(1, CHECKED_VALUES // self.n_rows)
-        for start in range(0, self.n_columns, at_once):
-            block = self.columns(start, min(self.n_columns, start + at_once))
-            coarse, varies = np.zeros((2, block.n_columns), bool)
-            find_coarse(block.indptr, block.values, self.n_rows, 0, block.n_columns, coarse, varies)
-            found += [self.title(start + column) for column in np.flatnonzero(coarse).tolist()]
-        return found
+        titles = []
+        n_at_once = max(1, CHECKED_VALUES // self.n_rows)
+        for start in range(0, self.n_columns, n_at_once):
+            block = self.columns(start, min(self.n_columns, start + n_at_once))
+            is_coarse, varies = np.zeros((2, block.n_columns), bool)
+            find_coarse(
+                block.indptr, block.values, self.n_rows, 0, block.n_columns, is_coarse, varies
+            )
+            titles += [self.title(start + column) for column in np.flatnonzero(is_coarse).tolist()]
+        return titles
 
-    def not_usable(self, column: int, row: int, value: float) -> DataError:
-        """What to say of a value that is missing, infinite or enormous."""
+    def unusable_error(self, column: int, row: int, value: float) -> DataError:
+        """Return the error for a value that is missing, infinite or enormous."""
         if np.isfinite(value):
-            what, cure = (
+            problem, cure = (
                 f"{value:g}",
                 f"values beyond {MAX_SIZE:g} cannot be squared; divide the column",
             )
         else:
-            what, cure = (
+            problem, cure = (
                 "missing" if np.isnan(value) else "infinite",
                 "fill it in or omit the feature",
             )
         return DataError(
-            f"{prefix(self.origin)}{self.title(column)} is {what} in row {row + 1}; {cure}"
+            f"{prefix(self.origin)}{self.title(column)} is {problem} in row {row + 1}; {cure}"
         )
 
 
 class MatrixLook(Look):
-    """The matrix as it is."""
+    """The matrix as the data of a diagnosis."""
 
     def __init__(self, matrix: Matrix) -> None:
         self.matrix = matrix
@@ -150,29 +151,31 @@ class MatrixLook(Look):
 
 
 def matrix_of(source: DataSource, report: Report | None = None) -> tuple[Matrix, NDArray[Any]]:
-    """All of a source, and its target; kept dense or sparse as its first rows or columns are."""
+    """Return the matrix of a source and its target, dense or sparse like its first block."""
     whole = whole_matrix(source, report)
-    known = source.all_names(), whole.ids, whole.n_features, source.facts.first_id
-    return Matrix(whole.values, source.name, *known), whole.y
+    description = source.all_names(), whole.ids, whole.n_features, source.facts.first_id
+    return Matrix(whole.values, source.name, *description), whole.y
 
 
 class Cost(NamedTuple):
-    """The memory that a method takes, in bytes: a distance and two probabilities for a pair of rows at least."""
+    """Memory of a method in bytes: at least a distance and two probabilities per pair of rows."""
 
     per_pair: int = 16
     per_value: int = 0
 
-    def of(self, n_rows: int, n_columns: int) -> int:
-        in_hand = n_rows * (4 * SLICE + 8 * BLOCK * cores())
-        return self.per_pair * n_rows**2 + self.per_value * n_rows * n_columns + in_hand
+    def total_bytes(self, n_rows: int, n_columns: int) -> int:
+        scratch = n_rows * (4 * SLICE + 8 * BLOCK * cores())
+        return self.per_pair * n_rows**2 + self.per_value * n_rows * n_columns + scratch
 
     def refuse_beyond_memory(self, matrix: Matrix) -> int:
-        """The bytes needed; refused, with the number of rows that would fit, if there are not so many."""
-        needed, available = self.of(matrix.n_rows, matrix.n_columns), available_memory()
+        """Return the bytes needed; raise DataError, with the rows that would fit, if too many."""
+        needed, available = self.total_bytes(matrix.n_rows, matrix.n_columns), available_memory()
         if needed <= available:
             return needed
         fitting = bisect_left(
-            range(matrix.n_rows), available, key=lambda rows: self.of(rows, matrix.n_columns)
+            range(matrix.n_rows),
+            available,
+            key=lambda rows: self.total_bytes(rows, matrix.n_columns),
         )
         raise DataError(
             f"{prefix(matrix.origin)}all pairs of {matrix.n_rows:,} rows need {size_text(needed)}"
@@ -181,21 +184,21 @@ class Cost(NamedTuple):
         )
 
 
-def nothing() -> None:
-    """What is done after a slice, if nobody wants to know."""
+def do_nothing() -> None:
+    """Do nothing after a slice."""
 
 
-class Own(local):
-    """What every thread has for itself: made when a thread first asks."""
+class ThreadScratch(local):
+    """Scratch memory of each thread, allocated when the thread first uses it."""
 
     def __init__(self, width: int) -> None:
         self.raw = np.zeros((BLOCK, width))
 
 
 class Pairs:
-    """Scaled features and all pairs of rows, which some threads work on.
+    """Scaled features and all pairs of rows, processed by threads.
 
-    ``varying`` are the features that are not constant; the others say nothing and count nowhere.
+    ``varying`` are the features that are not constant; the others are ignored.
     """
 
     def __init__(
@@ -206,28 +209,30 @@ class Pairs:
         self.matrix, self.threads, self.n_rows = matrix, threads, n_rows
         self.lines = -(-n_rows // STEP) * STEP
         self.width = -(-self.lines // LANE) * LANE
-        self._own = Own(self.width)
+        self._scratch = ThreadScratch(self.width)
         self.shift, self.factor = np.empty(matrix.n_columns), np.empty(matrix.n_columns)
         kind = SCALES[scale]
         self.n_nonzero = sum(
-            self.in_parts(
+            self.run_in_parts(
                 matrix.n_columns, lambda first, last, part: self._measure(first, last, kind)
             )
         )
         self.varying: NDArray[np.int64] = np.flatnonzero(self.factor)
 
-    def in_parts(self, size: int, work: Callable[[int, int, int], R]) -> list[R]:
-        """``work`` of ranges of rows or features, with where each begins and ends and its number, below ``PARTS``."""
-        cuts = cut(size, -(-WORTH_A_PART // self.width))
-        return self.threads.each(len(cuts) - 1, lambda part: work(cuts[part], cuts[part + 1], part))
+    def run_in_parts(self, size: int, work: Callable[[int, int, int], R]) -> list[R]:
+        """Return ``work(start, stop, number)`` for at most ``PARTS`` ranges of rows or features."""
+        bounds = cut(size, -(-MIN_PART_SIZE // self.width))
+        return self.threads.each(
+            len(bounds) - 1, lambda part: work(bounds[part], bounds[part + 1], part)
+        )
 
     def _measure(self, first: int, last: int, kind: int) -> int:
-        """Find shifts and factors; the number of values that are not 0."""
-        raw, present = self._own.raw, 0
+        """Compute shifts and factors of features; return the number of non-zero values."""
+        raw, n_nonzero = self._scratch.raw, 0
         for start in range(first, last, BLOCK):
             stop = min(last, start + BLOCK)
             self.matrix.gather(np.arange(start, stop), raw)
-            wrong, nonzeros = measure_block(
+            bad_line, n_nonzero_in_block = measure_block(
                 raw,
                 stop - start,
                 self.n_rows,
@@ -235,26 +240,26 @@ class Pairs:
                 self.shift[start:stop],
                 self.factor[start:stop],
             )
-            if wrong >= 0:
-                raise self._not_usable(start + wrong, raw[wrong, : self.n_rows])
-            present += nonzeros
-        return present
+            if bad_line >= 0:
+                raise self._unusable_error(start + bad_line, raw[bad_line, : self.n_rows])
+            n_nonzero += n_nonzero_in_block
+        return n_nonzero
 
-    def _not_usable(self, column: int, line: NDArray[np.float64]) -> DataError:
-        """What to say of a column with a value that cannot be used."""
+    def _unusable_error(self, column: int, line: NDArray[np.float64]) -> DataError:
+        """Return the error for a column with a value that cannot be used."""
         rows = np.flatnonzero(~(np.abs(line) <= MAX_SIZE))
         if rows.size:
-            return self.matrix.not_usable(column, int(rows[0]), float(line[rows[0]]))
+            return self.matrix.unusable_error(column, int(rows[0]), float(line[rows[0]]))
         return DataError(
             f"{prefix(self.matrix.origin)}{self.matrix.title(column)} goes from {line.min():g} to"
             f" {line.max():g}, too far for {spell('scale', 'none')}; use 'minmax' or 'standard'"
         )
 
-    def scaled(
+    def write_scaled(
         self, features: NDArray[np.int64], out: NDArray[np.float32], weights: Any = 1.0
     ) -> None:
-        """Write features, scaled and times their weights, as the first lines of a block, and zeros below."""
-        raw = self._own.raw
+        """Write scaled features times weights into the first lines of a block, zeros below."""
+        raw = self._scratch.raw
         self.matrix.gather(features, raw)
         scale_block(raw, self.n_rows, self.shift[features], self.factor[features] * weights, out)
         out[features.size :] = 0.0
@@ -263,72 +268,79 @@ class Pairs:
         self,
         features: NDArray[np.int64],
         weights: NDArray[np.float64],
-        after_slice: Callable[[], None] = nothing,
+        after_slice: Callable[[], None] = do_nothing,
     ) -> NDArray[np.float64]:
-        """The weighted L1 distances between all rows, above the diagonal."""
-        found = np.zeros((self.n_rows, self.width))
+        """Return the weighted L1 distances between all rows, above the diagonal."""
+        distances = np.zeros((self.n_rows, self.width))
         block = np.zeros((SLICE, self.width), np.float32)
-        cuts = triangle_cuts(self.n_rows)
-        partial = np.zeros((len(cuts) - 1, self.width), np.float32)
+        row_bounds = triangle_cuts(self.n_rows)
+        partial_sums = np.zeros((len(row_bounds) - 1, self.width), np.float32)
         for part in slices(features.size):
-            self._add_slice(features[part], weights[part], block, cuts, partial, found)
+            self._add_slice(
+                features[part], weights[part], block, row_bounds, partial_sums, distances
+            )
             after_slice()
-        return found
+        return distances
 
     def _add_slice(
         self,
         features: NDArray[np.int64],
         weights: NDArray[np.float64],
         block: NDArray[np.float32],
-        cuts: list[int],
-        partial: NDArray[np.float32],
-        found: NDArray[np.float64],
+        row_bounds: list[int],
+        partial_sums: NDArray[np.float32],
+        distances: NDArray[np.float64],
     ) -> None:
-        """Add the distances in some features: first all threads write their lines, then each takes some rows."""
+        """Add the distances in some features.
+
+        First all threads write lines of the block, then each adds distances of a range of rows.
+        """
         size = -(-features.size // TILE) * TILE
         block[features.size : size] = 0.0
         starts = block_starts(features.size)
 
         def fill(part: int) -> None:
             lines = slice(starts[part], starts[part + 1])
-            self.scaled(features[lines], block[lines], weights[lines])
+            self.write_scaled(features[lines], block[lines], weights[lines])
 
         def add(part: int) -> None:
-            add_distances(block[:size], cuts[part], cuts[part + 1], partial[part], found)
+            add_distances(
+                block[:size], row_bounds[part], row_bounds[part + 1], partial_sums[part], distances
+            )
 
         self.threads.each(len(starts) - 1, fill)
-        self.threads.each(len(cuts) - 1, add)
+        self.threads.each(len(row_bounds) - 1, add)
 
-    def over_blocks(
+    def run_over_blocks(
         self, features: NDArray[np.int64], work: Callable[[int, NDArray[np.float32], int], None]
     ) -> None:
-        """Call ``work`` with where every block begins, its scaled lines, and how many of them hold features."""
+        """Call ``work(start, scaled_lines, n_features)`` for every block of features."""
         starts = block_starts(features.size)
 
-        def go(part: int) -> None:
-            chosen = features[starts[part] : starts[part + 1]]
-            block = np.zeros((-(-chosen.size // TILE) * TILE, self.width), np.float32)
-            self.scaled(chosen, block)
-            work(starts[part], block, chosen.size)
+        def run(part: int) -> None:
+            features_of_block = features[starts[part] : starts[part + 1]]
+            block = np.zeros((-(-features_of_block.size // TILE) * TILE, self.width), np.float32)
+            self.write_scaled(features_of_block, block)
+            work(starts[part], block, features_of_block.size)
 
-        self.threads.each(len(starts) - 1, go)
+        self.threads.each(len(starts) - 1, run)
 
-    def pair_matrix(self) -> NDArray[np.float32]:
-        """Zeros for all pairs, with lines enough for the kernels."""
+    def make_pair_matrix(self) -> NDArray[np.float32]:
+        """Return zeros for all pairs, padded to the lines that kernels need."""
         return np.zeros((self.lines, self.width), np.float32)
 
 
 def slices(n_features: int) -> list[slice]:
-    """Features in parts that all threads work on together."""
+    """Return slices of the features that all threads process together."""
     return [slice(start, start + SLICE) for start in range(0, n_features, SLICE)]
 
 
 def block_starts(n_features: int) -> list[int]:
-    """Where blocks of features begin, and the last one ends."""
+    """Return the starts of blocks of features and the end of the last one."""
     size = min(BLOCK, max(MIN_LINES, -(-n_features // PARTS)))
     return [*range(0, n_features, size), n_features]
 
 
 def triangle_cuts(n_rows: int) -> list[int]:
-    """Where ranges of rows begin, and the last one ends, that have as many pairs with later rows each."""
+    """Return the bounds of ranges of rows with equal numbers of pairs with later rows."""
     return [int(n_rows * (1.0 - np.sqrt(1.0 - part / PARTS))) for part in range(PARTS + 1)]

@@ -1,4 +1,4 @@
-"""The learner of the whole matrix: all rows and all features at once, and what was learned of them."""
+"""The learner of the whole matrix, all rows and all features at once, and its results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...sources.base import Report
 from ...state import Arrays, Schema, State, arrays_of, check_arrays, empty, schema_of, with_arrays
 from ...targets import Target
 from ..base import Findings, Learner, Method, Reads, Results
-from ..columns.memory import COARSE, Noted, remarks_of
+from ..columns.memory import COARSE, ColumnWarnings, remarks_of
 from ..diagnosis import MAX_NAMED, Look, Remark
 from ..fitting import target_for
 from ..parameters import ensure, is_integer, parameters_of
@@ -31,15 +31,15 @@ S = TypeVar("S", bound=State)
 
 
 class Solution(NamedTuple, Generic[S]):
-    """What a matrix taught."""
+    """The result of learning a matrix."""
 
     state: S  # a NamedTuple of arrays
     n_nonzero: int
-    fitted: Mapping[str, Any] = MappingProxyType({})  # what a run reports, as JSON can hold it
+    fitted: Mapping[str, Any] = MappingProxyType({})  # values for JSON that a run reports
 
 
 class MatrixRule(Generic[S]):
-    """How a matrix is learned, made for some parameters."""
+    """A rule that learns a matrix, made for parameters."""
 
     state_type: ClassVar[type[Any]]
 
@@ -47,51 +47,47 @@ class MatrixRule(Generic[S]):
         self.params, self.method = params, method
 
     def learn(self, matrix: Matrix, target: Target, report: Report) -> Solution[S]:
-        """Learn a matrix; ``report`` is told how far the work is."""
+        """Learn a matrix; ``report`` receives the progress."""
         raise NotImplementedError
 
     def selected(self, state: S) -> tuple[I64, F64]:
-        """Return the chosen ids, ascending, and their scores."""
+        """Return the selected ids, ascending, and their scores."""
         raise NotImplementedError
 
     def weights(self, state: S) -> tuple[I64, F64] | None:
-        """Return the features that have a weight, and their weights, for methods that weigh features."""
+        """Return the features with a weight and their weights, if the method weighs features."""
         return None
 
     def linear_model(self, state: S) -> LinearModel | None:
-        """Return the model of the selected features, for methods that fit one."""
+        """Return the linear model of the selected features, if the method fits one."""
         return None
 
     def details(self, state: S) -> dict[str, Any]:
-        """Return what a run reports of this method alone."""
+        """Return details for the record of a run."""
         return {}
 
     def advice(self) -> str | None:
-        """Return what to try where no feature was selected."""
+        """Return what to try if no feature was selected."""
         return None
 
     def check(self, state: Any) -> None:
-        """Raise ValueError if the arrays of a state from a file do not fit one another: its ids ascend."""
-        ensure(not (np.diff(state.ids) <= 0).any(), "its features are not in order")
+        """Raise ValueError if the arrays of a state from a file do not fit: ids must ascend."""
+        ensure(not (np.diff(state.ids) <= 0).any(), "its feature ids do not ascend")
 
 
 @dataclass(slots=True, eq=False)
 class MatrixMemory(Generic[S]):
-    """All that a learner of the whole matrix has learned."""
+    """State, counters and reports of a learner of the whole matrix."""
 
     state: S
     counts: I64  # rows, non-zeros
     fitted: Mapping[str, Any]
-    noted: dict[str, Noted] = field(
-        default_factory=dict
-    )  # columns that a user should know of; not saved
-    class_rows: dict[Any, int] | None = (
-        None  # rows of every class, where classes are learned; not saved
-    )
+    warnings: dict[str, ColumnWarnings] = field(default_factory=dict)  # not saved
+    class_rows: dict[Any, int] | None = None  # number of rows by class; not saved
 
 
 class MatrixResults(Results):
-    """What a learner of the whole matrix has learned."""
+    """Results of a learner of the whole matrix."""
 
     memory: MatrixMemory[Any]
     rule: MatrixRule[Any]
@@ -119,7 +115,7 @@ class MatrixResults(Results):
 
     @alone
     def diagnosis(self, look: Look) -> list[Remark]:
-        return [*super().diagnosis(look), *remarks_of(self.memory.noted)]
+        return [*super().diagnosis(look), *remarks_of(self.memory.warnings)]
 
     def evidence(self, selection: Selection) -> F64 | None:
         return None if self.rule.weights(self.memory.state) is None else selection.scores[:, None]
@@ -133,7 +129,7 @@ class MatrixResults(Results):
 
     @property
     def feature_weights_(self) -> F64:
-        """Return the weight of every feature, most of them 0."""
+        """Return the weights of all features, most of them 0."""
         weighed = self.rule.weights(self.memory.state)
         if weighed is None:
             raise AttributeError(f"{self.method.name} does not weigh features")
@@ -143,10 +139,10 @@ class MatrixResults(Results):
 
     @property
     def n_iter_(self) -> int:
-        """Return the rounds that were needed."""
+        """Return the number of rounds."""
         fitted = self.memory.fitted
         if not fitted:
-            raise AttributeError(f"{self.method.name} has no rounds")
+            raise AttributeError(f"{self.method.name} does not learn in rounds")
         return int(fitted["n_iter"]) if "n_iter" in fitted else len(fitted["rounds"])
 
     def linear_model(self) -> LinearModel:
@@ -154,7 +150,7 @@ class MatrixResults(Results):
 
 
 class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
-    """Learns from all rows and all features together, by a ``rule``."""
+    """Learns all rows and all features together, by a ``rule``."""
 
     reads: ClassVar[Reads] = "matrix"
     results_type: ClassVar[type[Results]] = MatrixResults
@@ -174,7 +170,7 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
         y: Any | None = None,
         origin: str = "",
     ) -> Self:
-        """Forget everything and be ready for the matrix; ``y`` has the target of every row."""
+        """Reset the learner and prepare it for the matrix, given the target of every row."""
         if y is None:
             raise UsageError(f"{self.method.name} needs the target of every row; start with y=...")
         if classes is not None:
@@ -186,10 +182,12 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
 
     @alone
     def partial_fit_block(self, block: Matrix) -> Self:
-        """Learn a matrix; ``start`` comes before."""
+        """Learn a matrix; call ``start`` first."""
         target = self._target
         if target is None:
-            raise UsageError(f"{self.method.name} has not been started")
+            raise UsageError(
+                f"{self.method.name} has not been started; call start with y=... first"
+            )
         if target.n_rows != block.n_rows:
             raise DataError(
                 f"{prefix(block.origin)}{self.method.name} needs a target for each of"
@@ -201,8 +199,12 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
             state, np.array([block.n_rows, n_nonzero]), dict(fitted), class_rows=target.class_rows()
         )
         self.features.width = block.n_features
-        coarse = block.coarse()
-        memory.noted = {COARSE: Noted(len(coarse), coarse[:MAX_NAMED])} if coarse else {}
+        coarse_titles = block.coarse_titles()
+        memory.warnings = (
+            {COARSE: ColumnWarnings(len(coarse_titles), coarse_titles[:MAX_NAMED])}
+            if coarse_titles
+            else {}
+        )
         return self
 
     @property
@@ -215,15 +217,17 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         rule = self.rule
-        fresh: Any = empty(rule.state_type, features=0, selected=0, heavy=0, classes=0)
-        check_arrays(arrays, {**schema_of(fresh), **COUNTS}, {"features": self.features.width})
-        state = with_arrays(fresh, arrays)
+        initial_state: Any = empty(rule.state_type, features=0, selected=0, heavy=0, classes=0)
+        check_arrays(
+            arrays, {**schema_of(initial_state), **COUNTS}, {"features": self.features.width}
+        )
+        state = with_arrays(initial_state, arrays)
         rule.check(state)
         fitted = header["fitted"]
-        ensure(isinstance(fitted, dict), "what it reports is not known")
+        ensure(isinstance(fitted, dict), "its reported values are not a dictionary")
         wanted: Any = parameters_of(self.params).get("n_features_to_select")
         ensure(
             not (is_integer(wanted) and rule.selected(state)[0].size > wanted),
-            f"it selects more than {wanted} features",
+            f"it selects more than n_features_to_select={wanted} features",
         )
         self._memory = MatrixMemory(state, arrays["counts"], fitted)

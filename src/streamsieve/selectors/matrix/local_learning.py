@@ -29,16 +29,20 @@ from .data import Cost, Pairs
 from .learner import MatrixLearner
 from .weighing import ROUNDS, SCALE, SIGMA, TOLERANCE, WeighingRule
 
-LEAVES = 1e-5  # a feature leaves for good when the root of its weight, v, is no larger
+MIN_ROOT = 1e-5  # a feature is dropped for good when the root of its weight, v, is no larger
 CONVERGED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
-NEGLIGIBLE = 1e-3  # of the largest v, far below what ``tol`` can distinguish: on its way to 0
-MAX_STEPS = 10_000  # of a round
-AUTO = (2.0, 0.5, 0.03)  # standard deviations of the distances: the widths that sigma="auto" tries
-TINY = float(np.finfo(np.float64).tiny)
+NEGLIGIBLE = 1e-3  # of the largest v, far below what ``tol`` can distinguish: it tends to 0
+MAX_STEPS = 10_000  # per round
+AUTO_WIDTHS = (
+    2.0,
+    0.5,
+    0.03,
+)  # standard deviations of the distances: the widths that sigma="auto" tries
+MIN_SIGMA = float(np.finfo(np.float64).tiny)
 
 
 class Descent(NamedTuple):
-    """Where a round's descent ended."""
+    """Result of the descent of a round."""
 
     v: F64
     objective: float
@@ -46,7 +50,7 @@ class Descent(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """What the rounds with one width of the kernel came to."""
+    """Result of the rounds with one width of the kernel."""
 
     weights: F64
     rounds: list[dict[str, Any]]
@@ -54,36 +58,39 @@ class Trial(NamedTuple):
 
     @property
     def objective(self) -> float:
-        """Of the last round; infinite if there was none."""
+        """Return the objective of the last round, infinite if there was none."""
         return float(self.rounds[-1]["objective"]) if self.rounds else np.inf
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LocalLearningParameters:
-    """Local-learning feature weighting (Sun, Todorovic, Goodison 2008, section 2): relevance that is not linear.
+    """Local-learning feature weighting (Sun, Todorovic, Goodison 2008): nonlinear relevance.
 
-    Every round weighs for every row how likely each other row is its nearest hit or miss under the
-    weights so far, takes the expected margins of all features, and finds the weights that make the
-    margins large: logistic loss with an L1 penalty. Few rounds leave few features.
+    Every round (section 2 of the paper) computes, for every row, the probability of each other row
+    to be its nearest hit or miss under the current weights, then the expected margins of all
+    features, then the weights that make the margins large: logistic loss with an L1 penalty. After
+    a few rounds few features are left.
 
     Parameters
     ----------
     n_features_to_select : int, default=None
-        None selects all features of weight above 0; a number the heaviest of them.
+        Maximum number of features, those with the largest weights. None selects all features with
+        a weight above 0.
     sigma : float or "auto", default=2
-        Width of the kernel exp(-distance / sigma): how far a row looks. "auto" tries three, 2, 0.5
-        and 0.03 standard deviations of the distances between rows, measured anew in every round,
-        and keeps of the weights that converge those with the least objective.
+        Width of the kernel exp(-distance / sigma), which sets the size of a row's neighbourhood.
+        "auto" tries three widths, 2, 0.5 and 0.03 standard deviations of the distances between
+        rows, measured again in every round, and keeps the converged weights with the smallest
+        objective.
     regularization : float, default=1
-        Weight of the L1 penalty; more leaves fewer features.
+        Weight of the L1 penalty; a larger one leaves fewer features.
     tol : float, default=0.01
-        A round that changes the roots of the weights, divided by the largest, by no more than this
-        is the last.
+        Tolerance of convergence: the rounds end when the roots of the weights, divided by the
+        largest, change by no more than this.
     max_iter : int, default=50
-        The most rounds.
+        Maximum number of rounds.
     scale : {"minmax", "standard", "none"}, default="minmax"
-        Brings every feature to [0, 1], or to mean 0 and deviation 1; "none" takes the values as
-        they are.
+        Scaling of every feature: to [0, 1], or to mean 0 and standard deviation 1; "none" does not
+        scale the values.
     """
 
     n_features_to_select: int | None = field(
@@ -99,11 +106,12 @@ class LocalLearningParameters:
 
 
 class LocalLearningRule(WeighingRule):
-    """Rounds of neighbours under the weights so far, and weights that make the margins to them large."""
+    """Alternate between neighbours under the current weights and weights of large margins."""
 
-    # Beside those of a round, the distances under the first weights and under the last; margins.
+    # Besides the arrays of a round: distances under the first and the last weights; margins.
     cost: ClassVar[Cost] = Cost(per_pair=24, per_value=4)
-    start_size = 1.0  # of v, in units of 1 / sqrt(features): any gives the same weights if sigma is large enough
+    # Of the initial v, in units of 1 / sqrt(features): the result is the same if sigma is large.
+    start_size = 1.0
 
     def advice(self) -> str:
         return (
@@ -112,19 +120,18 @@ class LocalLearningRule(WeighingRule):
         )
 
     def passes(self) -> float:
-        return 9.0 * (
-            len(AUTO) if self.params.sigma == "auto" else 1
-        )  # margins cost twice; rounds get shorter
+        # Margins cost twice as much as distances, and rounds get shorter.
+        return 9.0 * (len(AUTO_WIDTHS) if self.params.sigma == "auto" else 1)
 
     def solve(self, pairs: Pairs, codes: I32, report: Report) -> tuple[F64, dict[str, Any]]:
         n_features, sigma = pairs.varying.size, self.params.sigma
         v = np.full(n_features, self.start_size / np.sqrt(max(1, n_features)))
         distances = pairs.distances(pairs.varying, v)
-        tries: list[Trial] = []
-        for width in AUTO if sigma == "auto" else (float(sigma),):
-            done = sum(len(trial.rounds) for trial in tries)
-            tries.append(self.run_rounds(pairs, codes, width, v, distances, report, done))
-        best = min(tries, key=lambda trial: (not trial.converged, trial.objective))
+        trials: list[Trial] = []
+        for width in AUTO_WIDTHS if sigma == "auto" else (float(sigma),):
+            n_done = sum(len(trial.rounds) for trial in trials)
+            trials.append(self.run_rounds(pairs, codes, width, v, distances, report, n_done))
+        best = min(trials, key=lambda trial: (not trial.converged, trial.objective))
         if not best.converged:
             warnings.warn(
                 f"the weights still change after {spell('max_iter', self.params.max_iter)} rounds;"
@@ -141,52 +148,53 @@ class LocalLearningRule(WeighingRule):
         v: F64,
         distances: F64,
         report: Report,
-        done: int,
+        n_done: int,
     ) -> Trial:
-        """Run rounds with a width of the kernel, from a start and the distances under it, until weights converge.
+        """Run rounds with one width of the kernel until the weights converge.
 
-        ``done`` rounds have been reported before, of other widths.
+        ``v`` are the initial roots of the weights and ``distances`` those under them; ``n_done``
+        rounds of other widths were reported before.
         """
         n_features, params = v.size, self.params
-        live, last = np.arange(n_features), np.ones(n_features)
+        active, previous = np.arange(n_features), np.ones(n_features)
         rounds: list[dict[str, Any]] = []
         change = np.inf
-        while live.size and change > params.tol and len(rounds) < params.max_iter:
+        while active.size and change > params.tol and len(rounds) < params.max_iter:
             if rounds:
-                distances = pairs.distances(pairs.varying[live], v * v)
+                distances = pairs.distances(pairs.varying[active], v * v)
             unit = spread_of(distances, pairs.n_rows) if params.sigma == "auto" else 1.0
-            sigma = max(width * unit, TINY)
-            ended = self.run_round(pairs, codes, live, sigma, v, distances)
-            v = ended.v
-            now = v / max(v.max(), LEAVES)
-            change = float(np.linalg.norm(now - last))
-            stay = v > LEAVES
-            live, v, last = live[stay], v[stay], now[stay]
-            reached = {"steps": ended.steps, "objective": ended.objective, "change": change}
-            rounds.append({"features": int(stay.size), "sigma": sigma, **reached})
-            report("rounds", done + len(rounds), None)
+            sigma = max(width * unit, MIN_SIGMA)
+            descent = self.run_round(pairs, codes, active, sigma, v, distances)
+            v = descent.v
+            current = v / max(v.max(), MIN_ROOT)
+            change = float(np.linalg.norm(current - previous))
+            stays = v > MIN_ROOT
+            active, v, previous = active[stays], v[stays], current[stays]
+            outcome = {"steps": descent.steps, "objective": descent.objective, "change": change}
+            rounds.append({"features": int(stays.size), "sigma": sigma, **outcome})
+            report("rounds", n_done + len(rounds), None)
         weights = np.zeros(n_features)
-        heavy = last > NEGLIGIBLE
-        weights[live[heavy]] = v[heavy] ** 2
-        return Trial(weights, rounds, bool(change <= params.tol or not live.size))
+        is_heavy = previous > NEGLIGIBLE
+        weights[active[is_heavy]] = v[is_heavy] ** 2
+        return Trial(weights, rounds, bool(change <= params.tol or not active.size))
 
     def run_round(
-        self, pairs: Pairs, codes: I32, live: I64, sigma: float, v: F64, distances: F64
+        self, pairs: Pairs, codes: I32, active: I64, sigma: float, v: F64, distances: F64
     ) -> Descent:
-        """Return new weights from margins, margins from probabilities, probabilities from the distances."""
-        features = pairs.varying[live]
-        forth, back = pairs.pair_matrix(), pairs.pair_matrix()
+        """Return new weights from margins, which follow from the distances by probabilities."""
+        features = pairs.varying[active]
+        forth, back = pairs.make_pair_matrix(), pairs.make_pair_matrix()
 
         def weigh(first: int, last: int, part: int) -> None:
             weigh_neighbours(distances, codes, sigma, first, last, forth, back)
 
-        pairs.in_parts(pairs.n_rows, weigh)
+        pairs.run_in_parts(pairs.n_rows, weigh)
         margins = np.empty((features.size, pairs.width), np.float32)
 
         def expect(first: int, block: NDArray[np.float32], size: int) -> None:
             expect_margins(block[:size], forth, back, margins[first : first + size])
 
-        pairs.over_blocks(features, expect)
+        pairs.run_over_blocks(features, expect)
         return minimise(Margins(pairs, margins, float(self.params.regularization)), v)
 
 
@@ -200,87 +208,97 @@ LOCAL_LEARNING = Method(
 
 
 class Margins:
-    """The expected margins of a round, a line per feature, and the objective over them (equation 2.8)."""
+    """Expected margins of a round, one line per feature, and their objective (equation 2.8)."""
 
     def __init__(self, pairs: Pairs, z: NDArray[np.float32], regularization: float) -> None:
         self.pairs, self.z, self.regularization = pairs, z, regularization
         self.n_features, self.width = z.shape
 
-    def under(self, v: F64) -> F64:
-        """The margin of every row under the weights v^2."""
+    def row_margins(self, v: F64) -> F64:
+        """Return the margin of every row under the weights v^2."""
         total, weights = np.zeros((PARTS, self.width)), v * v
-        self.pairs.in_parts(
+        self.pairs.run_in_parts(
             v.size,
             lambda first, last, part: add_up_margins(self.z, weights, first, last, total[part]),
         )
         return np.asarray(total.sum(axis=0))
 
-    def step(self, v: F64, at: F64, active: I64, guess: float) -> tuple[float, float, F64]:
-        """Move ``v`` and the rows' margins ``at`` to the minimum along the steepest descent of the active features.
+    def step(self, v: F64, margins: F64, active: I64, guess: float) -> tuple[float, float, F64]:
+        """Move ``v`` and the rows' margins to the minimum along the steepest descent.
 
-        Back: the step's length, the objective there, and the direction.
+        Only ``active`` features move. Return the length of the step, the new objective and the
+        direction.
         """
-        pull, d = self.pull(at), np.zeros(self.n_features)
+        margin_gains, direction = self.margin_gains(margins), np.zeros(self.n_features)
         sums = np.zeros((2, PARTS, self.width))
 
-        def go(first: int, last: int, part: int) -> Any:
+        def add_direction(first: int, last: int, part: int) -> Any:
             return descend(
                 self.z,
                 v,
-                pull,
+                margin_gains,
                 self.regularization,
                 active,
                 first,
                 last,
-                d,
+                direction,
                 sums[0, part],
                 sums[1, part],
             )
 
-        along, length = self.regularization * np.sum(self.pairs.in_parts(active.size, go), axis=0)
+        slope, length = self.regularization * np.sum(
+            self.pairs.run_in_parts(active.size, add_direction), axis=0
+        )
         b, c = sums.sum(axis=1)
         penalty = self.regularization * float(v @ v)
-        step, reached = search_line(guess, at, b, c, self.pairs.n_rows, penalty, along, length)
-        v += step * d
-        at += step * (2.0 * b + step * c)
-        return step, reached, d
+        step, objective = search_line(
+            guess, margins, b, c, self.pairs.n_rows, penalty, slope, length
+        )
+        v += step * direction
+        margins += step * (2.0 * b + step * c)
+        return step, objective, direction
 
-    def pull(self, at: F64) -> F64:
-        """How much every row wants a larger margin."""
-        pull = np.zeros(self.width)
-        pull_of(at, self.pairs.n_rows, pull)
-        return pull
+    def margin_gains(self, margins: F64) -> F64:
+        """Return the negative derivative of the loss by the margin of every row."""
+        gain = np.zeros(self.width)
+        pull_of(margins, self.pairs.n_rows, gain)
+        return gain
 
-    def gains(self, at: F64) -> F64:
-        """By how much the loss falls per weight of every feature."""
-        gain, pull = np.empty(self.n_features), self.pull(at)
-        self.pairs.in_parts(
-            self.n_features, lambda first, last, part: gains(self.z, pull, first, last, gain)
+    def gains(self, margins: F64) -> F64:
+        """Return the negative derivative of the loss by the weight of every feature."""
+        gain, margin_gains = np.empty(self.n_features), self.margin_gains(margins)
+        self.pairs.run_in_parts(
+            self.n_features,
+            lambda first, last, part: gains(self.z, margin_gains, first, last, gain),
         )
         return gain
 
 
 def minimise(margins: Margins, start: F64) -> Descent:
-    """Steepest descent in v with line search (equation 2.9), the objective falling at every step.
+    """Minimise the objective by steepest descent in v with line search (equation 2.9).
 
-    A step moves every row's margin along a parabola, so the search along a line needs the rows
-    alone. Features that are as good as gone and still shrinking are put aside; when the others have
-    converged, all are looked at again, and those that the objective wants back come back. The
-    problem is convex in v^2: what is found so is the minimum over all features.
+    The objective falls at every step. A step moves every row's margin along a parabola, so the line
+    search needs the rows only. Features that are nearly 0 and still shrinking are set aside; when
+    the others have converged, all features are checked, and those whose gain exceeds the penalty
+    return. The problem is convex in v^2, so the result is the minimum over all features.
     """
-    v, at, active = start.copy(), margins.under(start), np.arange(start.size)
-    value, length, shrinking = np.inf, 1.0, True
+    v, row_margins, active = start.copy(), margins.row_margins(start), np.arange(start.size)
+    objective, length, shrinking = np.inf, 1.0, True
     for steps in range(1, MAX_STEPS + 1):
-        length, reached, d = margins.step(v, at, active, length or 1.0)
-        converged = length == 0.0 or (steps > 1 and value - reached <= CONVERGED * value)
-        value = reached
+        length, new_objective, direction = margins.step(v, row_margins, active, length or 1.0)
+        converged = length == 0.0 or (
+            steps > 1 and objective - new_objective <= CONVERGED * objective
+        )
+        objective = new_objective
         if converged:
-            aside = np.ones(v.size, bool)
-            aside[active] = False
-            wanted = np.flatnonzero(aside & (margins.gains(at) > margins.regularization))
-            if not wanted.size:
+            is_aside = np.ones(v.size, bool)
+            is_aside[active] = False
+            returning = np.flatnonzero(
+                is_aside & (margins.gains(row_margins) > margins.regularization)
+            )
+            if not returning.size:
                 break
-            active, shrinking = np.union1d(active, wanted), False
+            active, shrinking = np.union1d(active, returning), False
         elif shrinking:
-            active = active[(np.abs(v[active]) > LEAVES) | (d[active] * v[active] > 0.0)]
-    return Descent(np.abs(v), value, steps)
+            active = active[(np.abs(v[active]) > MIN_ROOT) | (direction[active] * v[active] > 0.0)]
+    return Descent(np.abs(v), objective, steps)

@@ -1,4 +1,4 @@
-"""Projected gradient (Blumensath, Davies 2010; Foucart 2011): a linear model of few columns, with all at hand."""
+"""Projected gradient (Blumensath, Davies 2010; Foucart 2011): a linear model of few columns."""
 
 from __future__ import annotations
 
@@ -26,41 +26,41 @@ from ..prediction import LinearModel
 from .data import Matrix
 from .learner import MatrixLearner, MatrixRule, Solution
 
-WORTH_A_PART = 1 << 14  # values: less work is not shared out
-BYTES_PER_VALUE = 24  # a row number and a number in double precision, while blocks are made of them
-NEAR = 1e-9  # products with a random vector that differ by less may be those of equal columns
+MIN_PART_SIZE = 1 << 14  # values: less work is not divided among threads
+BYTES_PER_VALUE = 24  # a row number and a float64, in the matrix and in the block made of it
+MAX_DIFFERENCE = (
+    1e-9  # products with a random vector that differ by less may be those of equal columns
+)
 
 
 class ProjectedState(NamedTuple):
-    """The selected features and their model, for values as they come."""
+    """The selected features and their model, in the units of the data."""
 
     ids: I64 = array("selected", low=0, below="features")  # ascending
-    scores: F64 = array(
-        "selected", low=0
-    )  # the weights for standardised values, without their signs
+    scores: F64 = array("selected", low=0)  # absolute weights for standardised values
     weights: F64 = array("selected")
     level: F64 = array(1)  # the intercept
-    classes: NDArray[Any] = array("classes")  # two; none of numbers
+    classes: NDArray[Any] = array("classes")  # two; empty for regression
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ProjectedGradientParameters:
-    """Projected gradient (Blumensath, Davies 2010): columns that make a linear model, with all of them in memory.
+    """Projected gradient (Blumensath, Davies 2010): a linear model of columns held in memory.
 
-    The batch form of what OnlineSubstitution does with a stream, and what Yang, Fujimaki, Kusumura,
-    Liu 2016 compare with (ProjGD): a step of gradient descent over all columns, after which all but
-    the largest weights become 0, until neither the columns nor the loss change. Columns are
-    standardised, sparse ones stay sparse. Of columns that are the same but for scale, the first is
+    The batch form of OnlineSubstitution, which Yang, Fujimaki, Kusumura, Liu 2016 compare with
+    (ProjGD). It repeats a step of gradient descent over all columns, after which all but the
+    largest weights become 0, until neither the columns nor the loss change. Columns are
+    standardised, and sparse ones stay sparse. Of columns that are equal but for scale, the first is
     kept.
 
     Parameters
     ----------
     n_features_to_select : int, default=100
-        How many are selected: that many, unless fewer vary.
+        Number of features to select. Fewer are selected if fewer vary.
     loss : {"auto", "squared", "squared_hinge", "logistic"}, default="auto"
-        What the model minimises. "auto" is squared for numbers and logistic for two classes.
+        Loss that the model minimises. "auto" is squared for numbers and logistic for two classes.
     refit : bool, default=True
-        Whether the model is fitted to the end on the selected columns.
+        If True, fit the model on the selected columns until it converges.
     """
 
     n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
@@ -69,7 +69,7 @@ class ProjectedGradientParameters:
 
 
 class ProjectedGradientRule(MatrixRule[ProjectedState]):
-    """A step of gradient descent over all columns, after which all but the largest weights become 0."""
+    """Repeat a step of gradient descent and set all but the largest weights to 0."""
 
     state_type: ClassVar[type[Any]] = ProjectedState
 
@@ -81,7 +81,7 @@ class ProjectedGradientRule(MatrixRule[ProjectedState]):
             fit = (
                 project(columns, loss, y, int(params.n_features_to_select))
                 if columns.ids.size
-                else NOTHING
+                else NO_FIT
             )
             if params.refit and fit.columns.size:
                 fit = refit(columns, loss, y, fit.columns)
@@ -98,8 +98,10 @@ class ProjectedGradientRule(MatrixRule[ProjectedState]):
 
     def linear_model(self, state: ProjectedState) -> LinearModel:
         classes = state.classes if state.classes.size else None
-        has_chances = classes is not None and self.params.loss in ("auto", "logistic")
-        return LinearModel(state.ids, state.weights, float(state.level[0]), classes, has_chances)
+        has_probabilities = classes is not None and self.params.loss in ("auto", "logistic")
+        return LinearModel(
+            state.ids, state.weights, float(state.level[0]), classes, has_probabilities
+        )
 
     def details(self, state: ProjectedState) -> dict[str, Any]:
         return {"task": TASK_OF_KIND["classes" if state.classes.size else "numbers"]}
@@ -111,7 +113,7 @@ class ProjectedGradientRule(MatrixRule[ProjectedState]):
             classes.dtype.kind in "biufU"
             and classes.size in (0, 2)
             and np.unique(classes).size == classes.size,
-            "its classes are not two",
+            "it must have two different classes, or none",
         )
 
 
@@ -123,20 +125,20 @@ PROJECTED_GRADIENT = Method(
     rule=ProjectedGradientRule,
     predicts=True,
     check_variants=({"loss": "squared"}, {"loss": "squared_hinge"}),
-    exempt_from_checks={"check_many_classes": "a linear model tells two classes apart"},
+    exempt_from_checks={"check_many_classes": "a linear model distinguishes two classes"},
 )
 
 
-NOTHING = Fit(np.empty(0, np.int64), np.empty(0), 0.0)  # of columns none of which varies
+NO_FIT = Fit(np.empty(0, np.int64), np.empty(0), 0.0)  # if no column varies
 
 
-# ---- all columns in memory: what the fits multiply
+# ---- all columns in memory, as the fits multiply them
 
 
 class StandardizedColumns:
-    """The columns of a matrix that vary, in parts that threads share; sparse ones stay sparse.
+    """The columns of a matrix that vary, in parts for threads; sparse ones stay sparse.
 
-    Of columns that are the same but for their scale, the first stays.
+    Of columns that are equal but for scale, the first is kept.
     """
 
     def __init__(self, matrix: Matrix, threads: Threads) -> None:
@@ -146,21 +148,23 @@ class StandardizedColumns:
             f"{prefix(matrix.origin)}the standardised columns",
             "take fewer rows or features",
         )
-        cuts = cut(matrix.n_columns, -(-WORTH_A_PART // matrix.n_rows))
-        held = threads.each(len(cuts) - 1, lambda part: self._hold(cuts[part], cuts[part + 1]))
+        cuts = cut(matrix.n_columns, -(-MIN_PART_SIZE // matrix.n_rows))
+        held = threads.each(
+            len(cuts) - 1, lambda part: self._standardize(cuts[part], cuts[part + 1])
+        )
         self.n_nonzero = sum(n_nonzero for _, n_nonzero in held)
         self._set_parts([slots for slots, _ in held])
-        self._drop_twins()
+        self._drop_equals()
 
-    def _hold(self, start: int, stop: int) -> tuple[Slots, int]:
-        """Some columns, standardised, and how many of their values are not 0."""
+    def _standardize(self, start: int, stop: int) -> tuple[Slots, int]:
+        """Return a range of columns, standardised, and the number of their non-zero values."""
         block = self.matrix.columns(start, stop)
-        wrong = np.flatnonzero(~(np.abs(block.values) <= MAX_SIZE))
-        if wrong.size:
-            at = int(wrong[0])
-            column = int(np.searchsorted(block.indptr, at, side="right")) - 1
-            raise self.matrix.not_usable(
-                start + column, int(block.indices[at]), float(block.values[at])
+        unusable = np.flatnonzero(~(np.abs(block.values) <= MAX_SIZE))
+        if unusable.size:
+            entry = int(unusable[0])
+            column = int(np.searchsorted(block.indptr, entry, side="right")) - 1
+            raise self.matrix.unusable_error(
+                start + column, int(block.indices[entry]), float(block.values[entry])
             )
         means, scales = np.empty(block.n_columns), np.empty(block.n_columns)
         room = measure_columns(block.indptr, block.values, self.n_rows, means, scales)
@@ -175,58 +179,61 @@ class StandardizedColumns:
         self.starts = np.cumsum([0, *(part.count for part in self.parts)])
         self.ids = np.concatenate([part.ids[: part.ends[USED]] for part in slots])
 
-    def _drop_twins(self) -> None:
-        """Drop every column that is the same as one before it, but for its scale.
+    def _drop_equals(self) -> None:
+        """Drop every column that equals an earlier one but for scale.
 
-        Such columns have the same product with a random vector, but for the sign; those that have
-        are compared.
+        Such columns have the same product with a random vector, up to the sign. Only columns with
+        the same product are compared.
         """
-        marks = np.abs(self.products(np.random.default_rng(0).standard_normal(self.n_rows)))
-        order = np.argsort(marks, kind="stable")
-        starts = np.flatnonzero(np.diff(marks[order], prepend=-1.0) > NEAR)
-        stops = np.append(starts[1:], marks.size)[: starts.size]
-        stays = np.ones(marks.size, bool)
+        products = np.abs(self.products(np.random.default_rng(0).standard_normal(self.n_rows)))
+        order = np.argsort(products, kind="stable")
+        starts = np.flatnonzero(np.diff(products[order], prepend=-1.0) > MAX_DIFFERENCE)
+        stops = np.append(starts[1:], products.size)[: starts.size]
+        stays = np.ones(products.size, bool)
         for start, stop in zip(starts[stops - starts > 1], stops[stops - starts > 1], strict=True):
-            near = np.sort(order[start:stop])
-            while near.size > 1:
-                first, others = self.dense(near[:1])[0], near[1:]
-                products = np.array(
-                    [abs(self.dense(near[at : at + 1])[0] @ first) for at in range(1, near.size)]
+            candidates = np.sort(order[start:stop])
+            while candidates.size > 1:
+                first, others = self.dense(candidates[:1])[0], candidates[1:]
+                similarities = np.array(
+                    [
+                        abs(self.dense(candidates[at : at + 1])[0] @ first)
+                        for at in range(1, candidates.size)
+                    ]
                 )
-                same = products > ALIKE * self.n_rows
-                stays[others[same]] = False
-                near = others[~same]
+                is_equal = similarities > ALIKE * self.n_rows
+                stays[others[is_equal]] = False
+                candidates = others[~is_equal]
         if not stays.all():
             for part, start in zip(self.parts, self.starts, strict=False):
                 keep(part.slots, np.flatnonzero(stays[start : start + part.count]))
             self._set_parts([part.slots for part in self.parts])
 
     def products(self, vector: F64) -> F64:
-        """z'vector / n of every column."""
+        """Return z'vector / n for every column z."""
         return np.concatenate(
             self.threads.each(len(self.parts), lambda part: self.parts[part].products(vector))
         )
 
     def combine(self, weights: F64, intercept: float) -> F64:
-        """The intercept and all columns times their weights, a score per row."""
+        """Return the score of every row: the intercept plus the columns times their weights."""
         scores = np.full(self.n_rows, intercept)
         for part, start in zip(self.parts, self.starts, strict=False):
-            own = weights[start : start + part.count]
-            if own.any():
-                scores += part.combine(own, 0.0)
+            part_weights = weights[start : start + part.count]
+            if part_weights.any():
+                scores += part.combine(part_weights, 0.0)
         return scores
 
     def dense(self, columns: I64) -> F64:
-        """Some columns, in ascending order, written out, a line each."""
+        """Return columns, given in ascending order, as dense lines."""
         cuts = np.searchsorted(columns, self.starts)
         lines = [
-            part.dense(columns[cuts[at] : cuts[at + 1]] - self.starts[at])
-            for at, part in enumerate(self.parts)
+            part.dense(columns[cuts[number] : cuts[number + 1]] - self.starts[number])
+            for number, part in enumerate(self.parts)
         ]
         return np.concatenate(lines)
 
     def units(self, columns: I64) -> tuple[F64, F64]:
-        """The means and the standard deviations of some columns as they came."""
+        """Return the means and standard deviations of columns in the units of the data."""
         centres, scales = (
             np.concatenate([getattr(part.slots, name)[: part.count] for part in self.parts])[
                 columns

@@ -1,4 +1,4 @@
-"""Methods that weigh features by pairs of rows: what they share; ReliefF and I-RELIEF, relatives of local learning."""
+"""Base of methods that weigh features by pairs of rows; ReliefF and I-RELIEF."""
 
 from __future__ import annotations
 
@@ -36,18 +36,18 @@ from ..parameters import (
     one_of,
     parameter,
 )
-from .data import SCALES, Cost, Matrix, Pairs, nothing, slices
+from .data import SCALES, Cost, Matrix, Pairs, do_nothing, slices
 from .learner import MatrixLearner, MatrixRule, Solution
 
-SMALL = 2e10  # pairs of rows times features: less work takes seconds, and is not worth a forecast
-SAMPLE = 64  # features to take the time of
-LONG = 60.0  # seconds: what takes less is not announced
+SMALL = 2e10  # pairs of rows times features: less takes seconds and needs no forecast
+SAMPLE_FEATURES = 64  # that are timed
+LONG = 60.0  # shorter work is not announced
 TYPICAL_ROUNDS = 10  # of I-RELIEF
-AUTO = 0.5  # standard deviations of the distances: I-RELIEF's sigma="auto"
+AUTO_WIDTH = 0.5  # standard deviations of the distances: sigma="auto" of I-RELIEF
 
-notes = logging.getLogger("streamsieve")
+logger = logging.getLogger("streamsieve")
 
-# What parameters may be.
+# Checks of parameters.
 SIGMA = fits(
     lambda value: (isinstance(value, str) and value == "auto") or (is_number(value) and value > 0),
     "a number above 0, or 'auto'",
@@ -58,31 +58,32 @@ SCALE = one_of(*SCALES)
 
 
 class FeatureWeights(NamedTuple):
-    """The weights that are not 0."""
+    """The non-zero weights."""
 
     ids: I64 = array("heavy", low=0, below="features")
     weights: F64 = array("heavy")
 
 
 class WeighingRule(MatrixRule[FeatureWeights]):
-    """Gives every feature a weight, by how rows differ in it from rows of their class and of others.
+    """A rule that weighs features by differences between rows of the same and of other classes.
 
-    An author writes ``solve`` and ``passes``. The features of weight above 0 are selected, or the
-    ``n_features_to_select`` heaviest of them. Only weights that are not 0 are remembered.
+    An author writes ``solve`` and ``passes``. The features with a weight above 0 are selected, at
+    most ``n_features_to_select`` of them, those with the largest weights. Only non-zero weights are
+    stored.
     """
 
     state_type: ClassVar[type[Any]] = FeatureWeights
     cost: ClassVar[Cost] = Cost()
 
     def solve(self, pairs: Pairs, codes: I32, report: Report) -> tuple[F64, dict[str, Any]]:
-        """Return the weight of every feature that varies, in the order of ``pairs.varying``, and what to report.
+        """Return weights in the order of ``pairs.varying``, and values to report.
 
         ``codes`` are the classes of rows.
         """
         raise NotImplementedError
 
     def passes(self) -> float:
-        """Return about how much work there is, in times of that for the distances between all rows in all features."""
+        """Return the approximate work, in units of the distances of all rows in all features."""
         raise NotImplementedError
 
     def learn(self, matrix: Matrix, target: Target, report: Report) -> Solution[FeatureWeights]:
@@ -90,8 +91,8 @@ class WeighingRule(MatrixRule[FeatureWeights]):
             pairs = Pairs(matrix, threads, self.params.scale, self.cost)
             announce(pairs, self.method.name, self.passes())
             weights, fitted = self.solve(pairs, target.codes, report)
-        present = np.flatnonzero(weights)
-        state = FeatureWeights(matrix.ids[pairs.varying[present]], weights[present])
+        nonzero = np.flatnonzero(weights)
+        state = FeatureWeights(matrix.ids[pairs.varying[nonzero]], weights[nonzero])
         return Solution(state, pairs.n_nonzero, fitted)
 
     def weights(self, state: FeatureWeights) -> tuple[I64, F64]:
@@ -99,21 +100,21 @@ class WeighingRule(MatrixRule[FeatureWeights]):
 
     def selected(self, state: FeatureWeights) -> tuple[I64, F64]:
         ids, weights = state
-        heavy, wanted = weights > 0, self.params.n_features_to_select
-        selection = Selection(ids[heavy], weights[heavy])
+        is_positive, wanted = weights > 0, self.params.n_features_to_select
+        selection = Selection(ids[is_positive], weights[is_positive])
         if wanted is not None:
             selection = selection.top(int(wanted))
         return selection.indices, selection.scores
 
 
-# ---- what the work is going to take, said before it begins
+# ---- forecast of time and memory
 
 
 def announce(pairs: Pairs, method: str, passes: float) -> None:
-    """Say what time and memory the work takes, if that is much; ``passes`` is how often all distances are worth it."""
+    """Log the time and memory of long work; ``passes`` is the work in units of all distances."""
     seconds = forecast(pairs, passes)
     if seconds > LONG:
-        notes.warning(
+        logger.warning(
             "%s%s on %s rows and %s features takes about %s and %s of memory",
             prefix(pairs.matrix.origin),
             method,
@@ -125,27 +126,29 @@ def announce(pairs: Pairs, method: str, passes: float) -> None:
 
 
 def forecast(pairs: Pairs, passes: float) -> float:
-    """Seconds that the work takes, from those that a few features take; 0 for small work."""
+    """Return the expected seconds of the work, from timing a few features; 0 if it is small."""
     if pairs.n_rows**2 * pairs.varying.size < SMALL:
         return 0.0
-    seconds_of(pairs, SAMPLE)  # or compiling would count
-    few, more = seconds_of(pairs, SAMPLE), seconds_of(pairs, 3 * SAMPLE)
-    per_feature = max(more - few, 0.1 * few) / (
-        2 * SAMPLE
-    )  # without what any number of features takes
+    seconds_of(pairs, SAMPLE_FEATURES)  # compiles, which must not count
+    seconds_few, seconds_many = (
+        seconds_of(pairs, SAMPLE_FEATURES),
+        seconds_of(pairs, 3 * SAMPLE_FEATURES),
+    )
+    # Without the time that does not depend on the number of features.
+    per_feature = max(seconds_many - seconds_few, 0.1 * seconds_few) / (2 * SAMPLE_FEATURES)
     return passes * per_feature * pairs.varying.size
 
 
 def seconds_of(pairs: Pairs, n_features: int) -> float:
-    """How long the distances in a few features take."""
+    """Return the seconds that the distances in the first features take."""
     features = pairs.varying[:n_features]
-    began = time.perf_counter()
+    start = time.perf_counter()
     pairs.distances(features, np.ones(features.size))
-    return time.perf_counter() - began
+    return time.perf_counter() - start
 
 
 def duration(seconds: float) -> str:
-    """A time in words."""
+    """Return a time as text, in minutes or hours."""
     if seconds < 5400:
         return f"{max(1, round(seconds / 60))} min"
     return f"{seconds / 3600:.1f} h"
@@ -156,18 +159,20 @@ def duration(seconds: float) -> str:
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class ReliefFParameters:
-    """ReliefF (Kononenko 1994; Robnik-Sikonja, Kononenko 2003): features that differ more to misses than to hits.
+    """ReliefF (Kononenko 1994; Robnik-Sikonja, Kononenko 2003): weights from nearest neighbours.
 
-    The neighbours of a row are the nearest ones in all features, so that many irrelevant features
-    hide the relevant ones. Every row is asked. Features are numbers: a difference is that of the
-    values on the scale.
+    The weight of a feature is large if rows differ in it more from their nearest misses than from
+    their nearest hits. Neighbours are the nearest rows in all features, so many irrelevant features
+    hide the relevant ones. All rows are used. Features are numeric: a difference is that of the
+    scaled values.
 
     Parameters
     ----------
     n_features_to_select : int, default=None
-        None selects all features of weight above 0; a number the heaviest of them.
+        Maximum number of features, those with the largest weights. None selects all features with
+        a weight above 0.
     n_neighbors : int, default=10
-        Nearest hits, and nearest misses of every other class, of a row.
+        Number of nearest hits, and of nearest misses in every other class, per row.
     scale : {"minmax", "standard", "none"}, default="minmax"
         As in LocalLearning.
     """
@@ -180,29 +185,29 @@ class ReliefFParameters:
 
 
 class ReliefFRule(WeighingRule):
-    """Nearest hits and nearest misses in all features."""
+    """Weigh features by nearest hits and nearest misses in all features."""
 
     def passes(self) -> float:
         return 4.0  # the sums over pairs cost three times the distances
 
     def solve(self, pairs: Pairs, codes: I32, report: Report) -> tuple[F64, dict[str, Any]]:
         n_features = pairs.varying.size
-        total, done = 2 * len(slices(n_features)), count(1)
+        n_slices, slice_numbers = 2 * len(slices(n_features)), count(1)
 
         def report_slice() -> None:
-            report("blocks", next(done), total)
+            report("blocks", next(slice_numbers), n_slices)
 
         distances = pairs.distances(pairs.varying, np.ones(n_features), report_slice)
         fractions = np.bincount(codes) / codes.size
-        forth, back = pairs.pair_matrix(), pairs.pair_matrix()
+        forth, back = pairs.make_pair_matrix(), pairs.make_pair_matrix()
         wanted = min(int(self.params.n_neighbors), pairs.n_rows)
 
         def mark(first: int, last: int, part: int) -> None:
             mark_nearest(distances, codes, fractions, wanted, first, last, forth, back)
 
-        pairs.in_parts(pairs.n_rows, mark)
+        pairs.run_in_parts(pairs.n_rows, mark)
         fold_pairs(forth, back, np.ones(pairs.n_rows))
-        return sums_over_pairs(pairs, forth, report_slice) / pairs.n_rows, {}
+        return sum_over_all_pairs(pairs, forth, report_slice) / pairs.n_rows, {}
 
 
 RELIEFF = Method("relieff", ReliefFParameters, MatrixLearner, rule=ReliefFRule)
@@ -210,22 +215,24 @@ RELIEFF = Method("relieff", ReliefFParameters, MatrixLearner, rule=ReliefFRule)
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class IReliefParameters:
-    """Iterative RELIEF (Sun 2007): ReliefF with soft neighbours, found anew under the weights so far.
+    """Iterative RELIEF (Sun 2007): ReliefF with soft neighbours under the current weights.
 
-    The weights are those of largest expected margin on the unit sphere, w = (v)+ / ||(v)+||; rows
-    among misses count less. They are not sparse: an irrelevant feature keeps what chance gives it.
+    The weights are those with the largest expected margin on the unit sphere, w = (v)+ / ||(v)+||;
+    rows among misses count less. They are not sparse: an irrelevant feature has a small weight by
+    chance.
 
     Parameters
     ----------
     n_features_to_select : int, default=None
-        None selects all features of weight above 0; a number the heaviest of them.
+        Maximum number of features, those with the largest weights. None selects all features with
+        a weight above 0.
     sigma : float or "auto", default=2
         Width of the kernel exp(-distance / sigma); "auto" is half the standard deviation of the
-        distances between rows, anew in every round.
+        distances between rows, computed again in every round.
     tol : float, default=0.01
-        A round that changes the weights by no more than this is the last.
+        Tolerance of convergence: the rounds end when the weights change by no more than this.
     max_iter : int, default=50
-        The most rounds.
+        Maximum number of rounds.
     scale : {"minmax", "standard", "none"}, default="minmax"
         As in LocalLearning.
     """
@@ -240,7 +247,7 @@ class IReliefParameters:
 
 
 class IReliefRule(WeighingRule):
-    """Soft neighbours, found anew under the weights so far."""
+    """Weigh features by soft neighbours under the current weights, in rounds."""
 
     def passes(self) -> float:
         return 4.0 * min(TYPICAL_ROUNDS, int(self.params.max_iter))
@@ -250,10 +257,10 @@ class IReliefRule(WeighingRule):
         weights = np.full(n_features, 1.0 / np.sqrt(max(1, n_features)))
         change, rounds = np.inf, 0
         while n_features and change > params.tol and rounds < params.max_iter:
-            gain = np.maximum(0.0, self.margins(pairs, codes, weights))
-            length = float(np.linalg.norm(gain))
-            now = gain / length if length else gain
-            change, weights = float(np.linalg.norm(now - weights)), now
+            margins = np.maximum(0.0, self.margins(pairs, codes, weights))
+            norm = float(np.linalg.norm(margins))
+            new_weights = margins / norm if norm else margins
+            change, weights = float(np.linalg.norm(new_weights - weights)), new_weights
             rounds += 1
             report("rounds", rounds, None)
         if change > params.tol and n_features:
@@ -265,35 +272,35 @@ class IReliefRule(WeighingRule):
 
     def margins(self, pairs: Pairs, codes: I32, weights: F64) -> F64:
         """Return the expected margin of every feature, summed over rows."""
-        live, sigma = np.flatnonzero(weights), self.params.sigma
-        distances = pairs.distances(pairs.varying[live], weights[live])
-        width = AUTO * spread_of(distances, pairs.n_rows) if sigma == "auto" else float(sigma)
+        nonzero, sigma = np.flatnonzero(weights), self.params.sigma
+        distances = pairs.distances(pairs.varying[nonzero], weights[nonzero])
+        width = AUTO_WIDTH * spread_of(distances, pairs.n_rows) if sigma == "auto" else float(sigma)
         width = max(width, float(np.finfo(np.float64).tiny))
-        forth, back = pairs.pair_matrix(), pairs.pair_matrix()
+        forth, back = pairs.make_pair_matrix(), pairs.make_pair_matrix()
         inliers = np.empty(pairs.n_rows)
 
         def weigh(first: int, last: int, part: int) -> None:
             weigh_neighbours(distances, codes, width, first, last, forth, back)
             weigh_inliers(distances, codes, width, first, last, inliers)
 
-        pairs.in_parts(pairs.n_rows, weigh)
+        pairs.run_in_parts(pairs.n_rows, weigh)
         fold_pairs(forth, back, inliers)
-        return sums_over_pairs(pairs, forth)
+        return sum_over_all_pairs(pairs, forth)
 
 
 IRELIEF = Method("irelief", IReliefParameters, MatrixLearner, rule=IReliefRule)
 
 
-def sums_over_pairs(
-    pairs: Pairs, folded: NDArray[np.float32], after_slice: Callable[[], None] = nothing
+def sum_over_all_pairs(
+    pairs: Pairs, folded: NDArray[np.float32], after_slice: Callable[[], None] = do_nothing
 ) -> F64:
-    """For every feature that varies, the weighted sum of its differences over all pairs of rows."""
+    """Return the weighted sum of differences over all pairs of rows, for varying features."""
     sums = np.empty(pairs.varying.size)
 
     def add(target: F64, first: int, block: NDArray[np.float32], size: int) -> None:
         sum_over_pairs(block, folded, size, target[first : first + size])
 
     for part in slices(sums.size):
-        pairs.over_blocks(pairs.varying[part], partial(add, sums[part]))
+        pairs.run_over_blocks(pairs.varying[part], partial(add, sums[part]))
         after_slice()
     return sums
