@@ -429,7 +429,7 @@ def test_summary_best_and_stability_by_hand() -> None:
     assert found.ranks().average == {"b": 1.0, "a": 2.0}  # a: the mean of 0.6 and 0.9
     assert found.ranks(k=2).average == {"a": 1.5, "b": 1.5}
     assert found.ranks().critical_difference is None
-    with pytest.raises(UsageError, match="there is no measure"):
+    with pytest.raises(UsageError, match="unknown measure"):
         found.ranks("beauty")
 
 
