@@ -37,7 +37,7 @@ def engine(request) -> Iterator[Engine]:
 
 @pytest.fixture(params=["processes", "ray"])
 def processes(request) -> Iterator[Engine]:
-    """Engines whose workers can be killed."""
+    """Yield engines whose workers can be killed."""
     with open_for_test(request.param, request) as engine:
         yield engine
 

@@ -43,7 +43,7 @@ def in_shards(data: Any, n_workers: int, method: str = "sofs", **options: Any) -
 
 @pytest.fixture
 def lines(tmp_path) -> Path:
-    """Rows in svmlight format, of which the first 40 are of one class."""
+    """Return a file of rows in svmlight format, of which the first 40 are of one class."""
     random = np.random.default_rng(0)
     path = tmp_path / "rows.svm"
     with path.open("w") as file:

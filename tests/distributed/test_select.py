@@ -72,7 +72,7 @@ def test_an_interrupted_run_is_resumed(tmp_path):
 
 
 def test_a_folder_cannot_choose_a_cluster(tmp_path):
-    """A folder may come from a stranger, whose cluster would run code here."""
+    """Refuse a stranger's folder, whose cluster would run code here."""
     folder = tmp_path / "run"
     with pytest.raises(StopError):
         ss.select(

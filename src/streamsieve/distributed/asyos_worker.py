@@ -72,7 +72,7 @@ class WorkerCheckpoint(NamedTuple):
 
     @classmethod
     def initial(cls, width: int) -> WorkerCheckpoint:
-        """Return the checkpoint of a worker that has not begun, for data of a given width."""
+        """Return the checkpoint of a worker at its start, for data of a given width."""
         state = empty(SteppingState, slots=0, room=0)
         return cls(
             ShardPosition(),

@@ -38,11 +38,17 @@ class CentreLike(Protocol):
     See ``selectors.columns.asyos.Centre``.
     """
 
-    def scores(self) -> F64: ...
+    def scores(self) -> F64:
+        """Return the scores of all workers together."""
+        ...
 
-    def register(self, worker: int, part: F64 | None = None) -> F64: ...
+    def register(self, worker: int, part: F64 | None = None) -> F64:
+        """Set the part of a worker, and return the scores of all workers together."""
+        ...
 
-    def forget(self, worker: int) -> F64: ...
+    def forget(self, worker: int) -> F64:
+        """Remove the part of a worker, and return the scores of the others."""
+        ...
 
 
 class Engine(ABC):

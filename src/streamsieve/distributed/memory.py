@@ -30,6 +30,7 @@ class SharedMemory:
 
     @classmethod
     def create(cls, size: int) -> SharedMemory:
+        """Return new shared memory; raise MemoryError if it is not available."""
         if hasattr(os, "memfd_create"):
             file = os.memfd_create("streamsieve")
         else:
@@ -69,9 +70,7 @@ class Message(NamedTuple):
     """
 
     body: bytes
-    memories: Sequence[
-        SharedMemory
-    ]  # that of the arrays first, then those that the value refers to
+    memories: Sequence[SharedMemory]  # of the arrays, then those that the value refers to
     spans: Sequence[tuple[int, int]]  # positions of the arrays in the first memory
 
 

@@ -53,7 +53,7 @@ FIRST_BLOCK_ROWS = 256  # the size of the blocks in which these are read
 ROUND_GROWTH = 0.25
 FIRST_ROUND_ROWS = 1000  # of one worker alone; each of its rounds doubles the rows learned
 MAX_ROUND_ROWS = 1 << 22  # per worker, so that checkpoints and progress come now and then
-PIECES = 16  # shards per worker, where rows can be split
+SHARDS_PER_WORKER = 16  # shards per worker, where rows can be split
 EMPTY_NOTE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -437,7 +437,7 @@ def shards_of(source: Source, n_workers: int) -> list[Source]:
         raise UsageError(
             f"{source.name}: can be read only once, but every worker reads it; save it to a file"
         )
-    return source.shards(n_workers * PIECES)
+    return source.shards(n_workers * SHARDS_PER_WORKER)
 
 
 def find_first_classes(source: Source) -> Any:

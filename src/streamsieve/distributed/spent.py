@@ -20,6 +20,7 @@ class WorkerSeconds:
         self.seconds: Seconds = (0.0, 0.0, 0.0)
 
     def add(self, seconds: Seconds) -> None:
+        """Add the seconds of one worker."""
         busy, learning, compiling = (a + b for a, b in zip(self.seconds, seconds, strict=True))
         self.seconds = busy, learning, compiling
 

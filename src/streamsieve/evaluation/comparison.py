@@ -65,11 +65,8 @@ LOWER_IS_BETTER = (
     "compile_seconds",
     "peak_memory_bytes",
 )
-MEASURES = (
-    *MEASURES_WITH_SPREAD,
-    "compile_seconds",
-    "peak_memory_bytes",
-)  # what methods can be ranked by
+# measures by which methods can be ranked
+MEASURES = *MEASURES_WITH_SPREAD, "compile_seconds", "peak_memory_bytes"
 PERCENT = "accuracy", "balanced_accuracy", "online_mistake_rate"
 MAX_NAME_LENGTH = 30  # of data, in a short text
 

@@ -241,9 +241,8 @@ class JudgedLearner:
         learner = self.learner
         if not learner.results.n_rows_:
             learner.partial_fit_block(row)
-            return (
-                Tally() if self.learns_numbers else self._tally(row, 1.0)
-            )  # a score of 0 is a mistake
+            # a score of 0 is a mistake
+            return Tally() if self.learns_numbers else self._tally(row, 1.0)
         predictor = learner.results.predictor()
         predicted, classes = predictor(row), predictor.classes
         learner.partial_fit_block(row)

@@ -42,7 +42,7 @@ class RunDirectory:
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
         self.is_new = False  # True if the folder was made for the run
-        self.is_begun = False  # True if the run was begun by this process, not by an earlier one
+        self.is_begun = False  # True if this process began the run, not an earlier one
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name

@@ -335,7 +335,10 @@ class RunRecord:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> RunRecord:
-        """Return the record in a dictionary; raise ValueError if ``to_dict`` cannot have made it."""
+        """Return the record in a dictionary that ``to_dict`` made.
+
+        Raise ValueError if it is another dictionary.
+        """
         invalid = wrong_fields(record, RecordFields)
         if invalid:
             raise ValueError(f"{invalid[0]!r} is {str(record.get(invalid[0], 'missing'))[:40]}")
