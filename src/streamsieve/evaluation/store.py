@@ -139,7 +139,7 @@ def read_request(folder: Path) -> dict[str, Any]:
     """Return the request of a comparison."""
     path, cure = folder / REQUEST, "put it back from a copy, or name another folder"
     if not is_there(path):
-        raise UsageError(f"{folder}: does not hold a comparison")
+        raise UsageError(f"{folder}: there is no comparison in this folder")
     if path.stat().st_size > MAX_JSON:
         raise DataError(f"{path}: damaged (it is larger than {MAX_JSON >> 30} GiB); {cure}")
     try:
