@@ -1,4 +1,4 @@
-"""The papers' tables and figures, run again by their protocols: ``python -m reproduction``.
+"""Run the papers' tables and figures again, by their protocols: ``python -m reproduction``.
 
 One module per paper lists its experiments, and the tables and figures that cannot be run for want
 of data.
@@ -11,7 +11,7 @@ from .experiment import Experiment, Setting, Table
 _PAPERS = (sofs, substitution, saola, first_order, local_learning)
 
 EXPERIMENTS: dict[str, Experiment] = {
-    one.name: one for paper in _PAPERS for one in paper.EXPERIMENTS
+    experiment.name: experiment for paper in _PAPERS for experiment in paper.EXPERIMENTS
 }
 MISSING: dict[str, str] = {
     name: needed for paper in _PAPERS for name, needed in paper.MISSING.items()

@@ -13,7 +13,7 @@ from streamsieve.errors import DataError, UsageError
 from streamsieve.machine import cores
 
 from . import EXPERIMENTS, MISSING, Experiment, Folders, Setting, find_folders
-from .data import ROOT, absent
+from .data import ROOT, missing_text
 from .page import section_text, write_section
 
 PAGE = ROOT / "docs" / "explanation" / "reproduction.md"
@@ -50,7 +50,7 @@ def main(
     jobs: int | None,
     write: bool,
 ) -> None:
-    """Run tables and figures of the papers again, and show the paper's figures beside those measured.
+    """Run tables and figures of the papers again, and show them beside the paper's.
 
     NAME is P1.table2 or the like, P1 for all of that paper, or all. The data is read from --data,
     or the folder that the environment variable STREAMSIEVE_DATA names, or ../shared/data; small
@@ -66,7 +66,7 @@ def main(
         setting = Setting(
             folders, quick, jobs or cores(), lambda text: click.echo(f"  {text}", err=True)
         )
-        for experiment in with_data(names, folders, quick):
+        for experiment in find_experiments_with_data(names, folders, quick):
             run(experiment, setting, write)
     except (UsageError, DataError) as error:
         click.echo(f"error: {error}", err=True)
@@ -86,25 +86,30 @@ def find_experiments(names: Sequence[str]) -> list[Experiment]:
             raise UsageError(f"{name}: cannot be run; it would need {MISSING[name]}")
         if not matches:
             raise UsageError(
-                f"{name}: there is no such table or figure here; --list shows those there are"
+                f"{name}: there is no such table or figure here; --list shows all of them"
             )
         wanted |= matches
     return [experiment for name, experiment in EXPERIMENTS.items() if name in wanted]
 
 
-def with_data(names: Sequence[str], folders: Folders, quick: bool) -> list[Experiment]:
-    """Return those asked for whose data is here; one that was asked for by its own name must have it."""
-    able = []
+def find_experiments_with_data(
+    names: Sequence[str], folders: Folders, quick: bool
+) -> list[Experiment]:
+    """Return the experiments with these names whose data is here.
+
+    Raise DataError if an experiment was asked for by its own name and its data is missing.
+    """
+    runnable = []
     for experiment in find_experiments(names):
         missing = folders.missing(experiment.quick_data if quick else experiment.data)
         if missing and experiment.name in names:
-            shorter = "" if quick else ", or run it small on shipped data (--quick)"
-            raise DataError(f"{experiment.name}: {absent(missing)}; {folders.advice()}{shorter}")
+            hint = "" if quick else ", or run it small on shipped data (--quick)"
+            raise DataError(f"{experiment.name}: {missing_text(missing)}; {folders.advice()}{hint}")
         if missing:
-            click.echo(f"{experiment.name} is omitted: {absent(missing)}", err=True)
+            click.echo(f"{experiment.name} is omitted: {missing_text(missing)}", err=True)
         else:
-            able.append(experiment)
-    return able
+            runnable.append(experiment)
+    return runnable
 
 
 def run(experiment: Experiment, setting: Setting, write: bool) -> None:
@@ -116,9 +121,8 @@ def run(experiment: Experiment, setting: Setting, write: bool) -> None:
     )
     start = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # small budgets are what is measured: advice on them is for users
+        # Small budgets are measured on purpose: advice on them is for users.
+        warnings.simplefilter("ignore")
         tables = experiment.run(setting)
     text = section_text(experiment, tables, setting.quick, time.perf_counter() - start)
     click.echo(f"{text}\n")
@@ -133,20 +137,20 @@ def minutes_text(minutes: float) -> str:
 
 
 def print_list(experiments: Sequence[Experiment], folders: Folders) -> None:
-    """Print experiments with the data that they need, and what cannot be run."""
+    """Print experiments with the data that they need, and those that cannot be run."""
     width = max(len(experiment.name) for experiment in experiments)
     for experiment in experiments:
         click.echo(f"{experiment.name:<{width}}  {experiment.title}")
         needed, missing = ", ".join(experiment.data) or "none", folders.missing(experiment.data)
-        able = "can be run here"
+        status = "can be run here"
         if missing:
             quick = (
                 "here only with --quick"
                 if not folders.missing(experiment.quick_data)
                 else "not here"
             )
-            able = f"{quick} ({', '.join(missing)} not found)"
-        click.echo(f"{'':<{width}}  {minutes_text(experiment.minutes)}; data: {needed}; {able}")
+            status = f"{quick} ({', '.join(missing)} not found)"
+        click.echo(f"{'':<{width}}  {minutes_text(experiment.minutes)}; data: {needed}; {status}")
     click.echo("\nWhat cannot be run, and what it would need:")
     papers = {experiment.name.partition(".")[0] for experiment in experiments}
     for name, needed in MISSING.items():

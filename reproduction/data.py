@@ -1,8 +1,8 @@
-"""The data sets of the papers: where they are looked for, what they are, how they are read.
+"""Find, describe and read the data sets of the papers.
 
-A set is a file ``name.svm.xz``: svmlight text, ids from 1, compressed with xz. What is too large to
-be shipped is looked for in the folder that the user names, otherwise in ``shared/data`` beside the
-project; small sets are in the project's ``examples/data``.
+A set is a file ``name.svm.xz``: svmlight text, ids from 1, compressed with xz. Sets that are too
+large to be shipped are looked for in the folder that the user names, otherwise in ``shared/data``
+beside the project; small sets are in the project's ``examples/data``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[1]  # of the project
 VARIABLE = "STREAMSIEVE_DATA"
 SUFFIX = ".svm.xz"
 ROWS_AT_ONCE = 1_000  # that are dense in float64
-SETS = {  # what a set is and where it can be had
+SETS = {  # what a set is and where it comes from
     "20news_comp_sci": (
         "20 Newsgroups, comp against sci: word counts built from its text, 9,840 x 26,214"
     ),
@@ -61,34 +61,38 @@ SETS = {  # what a set is and where it can be had
 
 
 class Folders(NamedTuple):
-    """The folders in which sets are looked for, the first one first; names only, so that it can go to a process."""
+    """The folders in which sets are looked for, in order.
+
+    Only their names are kept, so that it can be sent to a process.
+    """
 
     paths: tuple[str, ...]
 
     def path_of(self, name: str) -> Path | None:
-        """The file of a set; None if it is in none of the folders."""
+        """Return the file of a set; None if it is in none of the folders."""
         return next(
             (path for folder in self.paths if (path := Path(folder, name + SUFFIX)).is_file()), None
         )
 
     def missing(self, names: Sequence[str]) -> list[str]:
+        """Return the sets that are in none of the folders."""
         return [name for name in names if self.path_of(name) is None]
 
     def load(self, name: str, n_features: int | None = None) -> tuple[Any, NDArray[np.float64]]:
-        """Sparse rows and labels of -1 and 1; of covtype, class 2 against the rest."""
+        """Return sparse rows and labels of -1 and 1; of covtype, class 2 against the rest."""
         path = self.path_of(name)
         if path is None:
-            raise DataError(f"{absent([name])}; {self.advice()}")
+            raise DataError(f"{missing_text([name])}; {self.advice()}")
         return _read(str(path), name, n_features)
 
     def advice(self) -> str:
-        """What to do where a set is missing."""
-        looked = f"looked in {', '.join(self.paths)}" if self.paths else "no folder is known"
-        return f"name the folder that has them with --data or {VARIABLE} ({looked})"
+        """Return what to do if a set is missing."""
+        searched = f"looked in {', '.join(self.paths)}" if self.paths else "no folder is known"
+        return f"name the folder that has them with --data or {VARIABLE} ({searched})"
 
 
-def absent(names: Sequence[str]) -> str:
-    """Which sets are missing, what they are and the files they are expected in."""
+def missing_text(names: Sequence[str]) -> str:
+    """Return a text that names missing sets, what they are and the files they are expected in."""
     listed = [
         f"{name + SUFFIX} ({SETS[name]})" if name in SETS else name + SUFFIX for name in names
     ]
@@ -96,16 +100,20 @@ def absent(names: Sequence[str]) -> str:
 
 
 def find_folders(given: str | os.PathLike[str] | None = None) -> Folders:
-    """Return the folder given, the variable's, or ``shared/data`` beside the project; and ``examples/data``."""
-    named = given or os.environ.get(VARIABLE)
-    if named and not Path(named).is_dir():
+    """Return the folders for data sets: one of three, and ``examples/data``.
+
+    The first is the folder given, the one that the environment variable names, or ``shared/data``
+    beside the project.
+    """
+    folder_name = given or os.environ.get(VARIABLE)
+    if folder_name and not Path(folder_name).is_dir():
         raise UsageError(
-            f"{named}: there is no such folder; name the one with the data sets (--data,"
+            f"{folder_name}: there is no such folder; name the one with the data sets (--data,"
             f" {VARIABLE})"
         )
-    beside = [ROOT.parent / "shared" / "data", ROOT / "examples" / "data"]
-    first = [Path(named), *beside[1:]] if named else beside
-    return Folders(tuple(str(folder) for folder in first if folder.is_dir()))
+    defaults = [ROOT.parent / "shared" / "data", ROOT / "examples" / "data"]
+    folders = [Path(folder_name), *defaults[1:]] if folder_name else defaults
+    return Folders(tuple(str(folder) for folder in folders if folder.is_dir()))
 
 
 @lru_cache(maxsize=2)
@@ -119,7 +127,10 @@ def _read(path: str, name: str, n_features: int | None) -> tuple[Any, NDArray[np
 
 
 def standardized(X: Any) -> NDArray[np.float32]:
-    """Columns of mean 0 and deviation 1, then rows of length 1: what gives the figures of Wang, Zhao, Hoi, Jin 2014."""
+    """Return columns with mean 0 and deviation 1, then rows with length 1.
+
+    This gives the figures of Wang, Zhao, Hoi, Jin 2014.
+    """
     from sklearn.preprocessing import StandardScaler
 
     scaler = StandardScaler(with_mean=False).fit(X)  # moments of sparse rows, in float64

@@ -1,4 +1,4 @@
-"""An experiment of a paper: what it needs, how it is run, and the tables that come of it."""
+"""Define an experiment of a paper: its data, how it is run, and its tables."""
 
 from __future__ import annotations
 
@@ -19,44 +19,48 @@ Cell = str | float | int | None
 
 
 class Table(NamedTuple):
-    """Figures of a paper and those measured here, side by side in a row."""
+    """A table with figures of a paper and those measured here, side by side in a row."""
 
     title: str
     columns: list[str]
     rows: list[list[Cell]]
-    notes: Sequence[str] = ()  # of this table alone, such as what a star in it means
+    notes: Sequence[str] = ()  # for this table only, such as the meaning of a star
 
 
 @dataclass
 class Setting:
-    """How an experiment is to be run: with which data, how much of it, and by how many processes."""
+    """The setting of an experiment: its data, how much of it, and the number of processes."""
 
     data: Folders
     quick: bool = False
     jobs: int = 1
-    say: Callable[[str], None] = field(default=lambda text: None)  # one line on how far it is
+    say: Callable[[str], None] = field(default=lambda text: None)  # prints a line of progress
 
     def load(self, name: str, n_features: int | None = None) -> tuple[Any, Any]:
-        """Sparse rows and labels of -1 and 1 of a data set; they are shared, and not to be changed."""
+        """Return the sparse rows and labels of -1 and 1 of a data set.
+
+        They are shared, and must not be changed.
+        """
         return self.data.load(name, n_features)
 
-    def each(
+    def map(
         self,
         work: Callable[..., R],
         arguments: Sequence[tuple[Any, ...]],
         labels: Sequence[str] | None = None,
     ) -> list[R]:
-        """``work`` of every tuple of arguments, in order, in ``jobs`` processes; a function of a module, for those.
+        """Return the results of ``work`` for every tuple of arguments, in order.
 
-        Repeats draw from seeds among their arguments, so that the number of processes changes no
-        figure. A label of each says how far it is, once where several in a row have the same.
+        It runs in ``jobs`` processes, so ``work`` must be a function of a module. Repeats use seeds
+        among their arguments, so that the number of processes changes no figure. The labels report
+        progress; a label that appears several times is printed once.
         """
         jobs, done = min(self.jobs, len(arguments)), []
         pool = None if jobs <= 1 else _processes(jobs)
         try:
             waiting: list[Callable[[], R]] = [
-                partial(work, *given) if pool is None else pool.submit(work, *given).result
-                for given in arguments
+                partial(work, *values) if pool is None else pool.submit(work, *values).result
+                for values in arguments
             ]
             for number, result in enumerate(waiting):
                 if labels is not None and labels[number] not in labels[:number]:
@@ -69,18 +73,17 @@ class Setting:
 
 
 def _processes(jobs: int) -> ProcessPoolExecutor:
-    """Processes that share the cores."""
+    """Return a pool of processes that share the cores."""
     return ProcessPoolExecutor(jobs, get_context("spawn"), _share_cores, (max(1, cores() // jobs),))
 
 
 def _share_cores(threads: int) -> None:
-    """Have a process use its part of the cores."""
+    """Let this process use its part of the cores."""
     import warnings
 
     os.environ[THREADS_VARIABLE] = str(threads)
-    warnings.simplefilter(
-        "ignore"
-    )  # small budgets are what is measured: advice on them is for users
+    # Small budgets are measured on purpose: advice on them is for users.
+    warnings.simplefilter("ignore")
 
 
 @dataclass(frozen=True)
@@ -93,5 +96,5 @@ class Experiment:
     data: tuple[str, ...]  # the sets that it reads
     minutes: float  # that a full run takes on two cores
     run: Callable[[Setting], list[Table]]
-    notes: tuple[str, ...] = ()  # every deviation from the paper, explained
-    quick_data: tuple[str, ...] = ()  # the sets that a quick run reads: shipped ones
+    notes: tuple[str, ...] = ()  # explanations of every deviation from the paper
+    quick_data: tuple[str, ...] = ()  # the shipped sets that a quick run reads

@@ -1,4 +1,7 @@
-"""Local learning: Sun, Todorovic, Goodison (2008), feature selection with extremely large dimensionality (P5)."""
+"""Local learning: Sun, Todorovic, Goodison (2008), the experiments of the paper (P5).
+
+The paper is on feature selection with extremely large dimensionality.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from numpy.typing import NDArray
 
 import streamsieve as ss
 
-from .beside import Claim, Figure, beside, claims_table
+from .beside import Claim, Figure, cells_with_paper, claims_table
 from .data import Folders
 from .experiment import Cell, Experiment, Setting, Table
 
@@ -36,7 +39,10 @@ ROUNDS = {10_000: 3}  # the paper's, in figure 3
 def spiral(
     irrelevant: int, seed: int = 0, turns: float = 1.0
 ) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """The paper's data: two arms of Fermat's spiral over one turn, or more, then standard normal features."""
+    """Return the paper's data: two arms of Fermat's spiral, then standard normal features.
+
+    The arms take one turn, or more.
+    """
     t = 2 * np.pi * turns * np.arange(1, PER_ARM + 1) / PER_ARM
     arm = np.sqrt(t)[:, None] * np.stack([np.cos(t), np.sin(t)], axis=1)
     X = np.empty((2 * PER_ARM, 2 + irrelevant), np.float32)
@@ -48,8 +54,11 @@ def spiral(
     return X, np.repeat([1, -1], PER_ARM)
 
 
-class Found(NamedTuple):
-    """The weights of the two relevant features and the largest of the others, divided by the largest; the time."""
+class SpiralResult(NamedTuple):
+    """The result on the spiral: weights of the relevant features and the largest other weight.
+
+    Weights are divided by the largest of all.
+    """
 
     first: float
     second: float
@@ -60,13 +69,14 @@ class Found(NamedTuple):
 
     @property
     def is_right(self) -> bool:
-        """The two relevant features have the largest weights."""
+        """Return True if the two relevant features have the largest weights."""
         return min(self.first, self.second) > self.other
 
 
-def on_spiral(
+def run_on_spiral(
     irrelevant: int, sigma: float = SIGMA, regularization: float = REGULARIZATION
-) -> Found:
+) -> SpiralResult:
+    """Return the result of local learning on the spiral."""
     X, y = spiral(irrelevant)
     start = time.perf_counter()
     with warnings.catch_warnings():
@@ -76,39 +86,42 @@ def on_spiral(
     weights = selector.feature_weights_
     false = int(np.count_nonzero(weights[2:]))
     first, second, other = np.array([*weights[:2], weights[2:].max()]) / (weights.max() or 1.0)
-    return Found(float(first), float(second), float(other), false, selector.n_iter_, seconds)
+    return SpiralResult(float(first), float(second), float(other), false, selector.n_iter_, seconds)
 
 
 COLUMNS = ["feature 1", "feature 2", "largest other", "others above 0", "rounds"]
 
 
-def _weights(found: Found) -> list[Cell]:
-    weights = [f"{weight:.3f}" for weight in (found.first, found.second, found.other)]
-    return [*weights, found.false, found.rounds]
+def _weight_cells(result: SpiralResult) -> list[Cell]:
+    weights = [f"{weight:.3f}" for weight in (result.first, result.second, result.other)]
+    return [*weights, result.false, result.rounds]
 
 
 def figure_4(setting: Setting) -> list[Table]:
-    """Weights for growing numbers of irrelevant features (figure 4), the rounds they take (3) and the time (5)."""
+    """Run figure 4: weights by the number of irrelevant features.
+
+    Rounds (figure 3) and time (figure 5) are shown, too.
+    """
     sizes = (50, 500) if setting.quick else (*SIZES, BEYOND)
-    on_spiral(20)  # compiles
-    found = {}
+    run_on_spiral(20)  # compiles
+    results = {}
     for size in sizes:
         setting.say(f"{size:,} irrelevant features")
-        found[size] = on_spiral(size)
+        results[size] = run_on_spiral(size)
     rows: list[list[Cell]] = [
-        [f"{size:,}", *_weights(one), f"{one.seconds:.2f}", PAPER_SECONDS.get(size)]
-        for size, one in found.items()
+        [f"{size:,}", *_weight_cells(result), f"{result.seconds:.2f}", PAPER_SECONDS.get(size)]
+        for size, result in results.items()
     ]
     seconds = "seconds", "paper's (Pentium 4)"
-    right = sum(one.is_right for one in found.values())
-    smallest = min(min(one.first, one.second) for one in found.values())
-    least, most = sizes[(len(sizes) - 1) // 2], sizes[-1]
-    growth = (found[most].seconds / found[least].seconds) / (most / least)
+    right = sum(result.is_right for result in results.values())
+    smallest = min(min(result.first, result.second) for result in results.values())
+    start_size, end_size = sizes[(len(sizes) - 1) // 2], sizes[-1]
+    growth = (results[end_size].seconds / results[start_size].seconds) / (end_size / start_size)
     claims = [
         Claim(
             "the two relevant features have the largest weights",
-            f"in {right} of {len(found)} sizes",
-            right == len(found),
+            f"in {right} of {len(results)} sizes",
+            right == len(results),
         ),
         Claim(
             "their weights are almost the same for all sizes",
@@ -118,15 +131,16 @@ def figure_4(setting: Setting) -> list[Table]:
         *(
             Claim(
                 f"it converges in {paper} rounds with {size:,}",
-                f"{found[size].rounds} rounds",
-                found[size].rounds <= paper,
+                f"{results[size].rounds} rounds",
+                results[size].rounds <= paper,
             )
             for size, paper in ROUNDS.items()
-            if size in found
+            if size in results
         ),
         Claim(
             "time is linear in the number of features",
-            f"from {least:,} to {most:,}, time per feature changes by a factor of {growth:.2f}",
+            f"from {start_size:,} to {end_size:,}, time per feature changes by a factor of"
+            f" {growth:.2f}",
             growth < 2,
         ),
     ]
@@ -137,52 +151,59 @@ def figure_4(setting: Setting) -> list[Table]:
 
 
 def figure_6(setting: Setting) -> list[Table]:
-    """Weights by regularisation (figure 6) and kernel width (figure 7)."""
+    """Run figures 6 and 7: weights by regularisation and by kernel width."""
     irrelevant = 200 if setting.quick else 5_000
     penalties, widths = (PENALTIES[::2], WIDTHS[::2]) if setting.quick else (PENALTIES, WIDTHS)
-    by_penalty = {value: on_spiral(irrelevant, regularization=value) for value in penalties}
-    by_width = {value: on_spiral(irrelevant, sigma=value) for value in widths}
+    by_penalty = {value: run_on_spiral(irrelevant, regularization=value) for value in penalties}
+    by_width = {value: run_on_spiral(irrelevant, sigma=value) for value in widths}
     tables = []
-    for title, found in (
+    for title, results in (
         ("lambda, with sigma 2 (figure 6)", by_penalty),
         ("sigma, with lambda 1 (figure 7)", by_width),
     ):
-        rows: list[list[Cell]] = [[f"{value:g}", *_weights(one)] for value, one in found.items()]
+        rows: list[list[Cell]] = [
+            [f"{value:g}", *_weight_cells(result)] for value, result in results.items()
+        ]
         tables.append(Table(f"Weights by {title}", [title.partition(",")[0], *COLUMNS], rows))
-    every = [*by_penalty.values(), *by_width.values()]
-    small = max(one.other / min(one.first, one.second) if one.is_right else 1.0 for one in every)
-    right = sum(one.is_right for one in every)
+    all_results = [*by_penalty.values(), *by_width.values()]
+    ratio = max(
+        result.other / min(result.first, result.second) if result.is_right else 1.0
+        for result in all_results
+    )
+    right = sum(result.is_right for result in all_results)
     claims = [
         Claim(
             "the first two features always have the largest weights",
-            f"in {right} of {len(every)}",
-            right == len(every),
+            f"in {right} of {len(all_results)}",
+            right == len(all_results),
         ),
         Claim(
             "the other weights are significantly smaller",
-            f"at most {small:.0%} of the smaller one",
-            small < 0.5,
+            f"at most {ratio:.0%} of the smaller one",
+            ratio < 0.5,
         ),
     ]
     return [*tables, claims_table(claims)]
 
 
 def figure_8(setting: Setting) -> list[Table]:
-    """How much the weights change in a round, by kernel width."""
+    """Run figure 8: the change of the weights in a round, by kernel width."""
     X, y = spiral(200 if setting.quick else 5_000)
     rows: list[list[Cell]] = []
     needed = {}
     for sigma in CONVERGING_WIDTHS[::2] if setting.quick else CONVERGING_WIDTHS:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # a small width may not converge: that is what is looked at
+            # A small width may not converge: that is what is examined.
+            warnings.simplefilter("ignore")
             selector = ss.LocalLearning(sigma=sigma, tol=1e-4, max_iter=30).fit(X, y)
         changes = [done["change"] for done in selector.rounds_]
         rows.append(
             [
                 f"{sigma:g}",
-                *(changes[at - 1] if at <= len(changes) else None for at in ROUNDS_SHOWN),
+                *(
+                    changes[round_number - 1] if round_number <= len(changes) else None
+                    for round_number in ROUNDS_SHOWN
+                ),
             ]
         )
         needed[sigma] = next(
@@ -204,30 +225,30 @@ def figure_8(setting: Setting) -> list[Table]:
     ]
     title = "Change of the weights in a round, as a dash where it had ended before"
     return [
-        Table(title, ["sigma", *(f"round {at}" for at in ROUNDS_SHOWN)], rows),
+        Table(title, ["sigma", *(f"round {round_number}" for round_number in ROUNDS_SHOWN)], rows),
         claims_table(claims),
     ]
 
 
-class Line(NamedTuple):
-    """A line of tables 1 and 2."""
+class PaperRow(NamedTuple):
+    """A row of tables 1 and 2 of the paper."""
 
     train: int
     test: int
     features: int
     selected: Figure  # error with the selected features, %
     original: Figure
-    discovered: str  # false ones, per 1,000
+    discovered: str  # false discoveries, per 1,000
     seconds: int
 
 
 TABLE_2 = {
-    "twonorm": Line(400, 7000, 20, Figure(2.6, 0.2), Figure(2.6, 0.2), "0.0", 162),
-    "waveform": Line(400, 4600, 21, Figure(11.7, 0.9), Figure(10.1, 0.6), "1.6", 157),
-    "banana": Line(400, 4900, 2, Figure(10.9, 0.5), Figure(10.9, 0.5), "0.1", 97),
-    "thyroid": Line(140, 75, 5, Figure(5.3, 2.4), Figure(4.7, 2.1), "0.1", 13),
-    "heart": Line(170, 100, 13, Figure(17.2, 4.2), Figure(18.4, 4.0), "0.4", 73),
-    "splice": Line(400, 2175, 60, Figure(12.9, 2.1), Figure(14.4, 0.9), "1.0", 330),
+    "twonorm": PaperRow(400, 7000, 20, Figure(2.6, 0.2), Figure(2.6, 0.2), "0.0", 162),
+    "waveform": PaperRow(400, 4600, 21, Figure(11.7, 0.9), Figure(10.1, 0.6), "1.6", 157),
+    "banana": PaperRow(400, 4900, 2, Figure(10.9, 0.5), Figure(10.9, 0.5), "0.1", 97),
+    "thyroid": PaperRow(140, 75, 5, Figure(5.3, 2.4), Figure(4.7, 2.1), "0.1", 13),
+    "heart": PaperRow(170, 100, 13, Figure(17.2, 4.2), Figure(18.4, 4.0), "0.4", 73),
+    "splice": PaperRow(400, 2175, 60, Figure(12.9, 2.1), Figure(14.4, 0.9), "1.0", 330),
 }
 RUNS = 10
 QUICK = ("heart", "thyroid")
@@ -235,8 +256,11 @@ IRRELEVANT = 5_000
 QUICK_IRRELEVANT = 200
 
 
-class Split(NamedTuple):
-    """What a run gives: errors with selected and original features, %, false ones per 1,000, seconds."""
+class SplitResult(NamedTuple):
+    """The result of a run.
+
+    Errors with selected and original features in %, false discoveries per 1,000, seconds.
+    """
 
     selected: float
     original: float
@@ -245,24 +269,27 @@ class Split(NamedTuple):
 
 
 def table_2(setting: Setting) -> list[Table]:
+    """Run table 2: errors of an SVM on UCI sets with irrelevant features."""
     names, irrelevant = (QUICK, QUICK_IRRELEVANT) if setting.quick else (tuple(TABLE_2), IRRELEVANT)
     seeds = range(2 if setting.quick else RUNS)
     cells = [(name, seed) for name in names for seed in seeds]
-    done = setting.each(
-        _split,
+    splits = setting.map(
+        _run_split,
         [(setting.data, name, seed, irrelevant, setting.quick) for name, seed in cells],
         [name for name, _ in cells],
     )
     rows: list[list[Cell]] = []
     for name in names:
         paper = TABLE_2[name]
-        runs = [split for (of, _), split in zip(cells, done, strict=True) if of == name]
+        runs = [
+            result for (of_name, _), result in zip(cells, splits, strict=True) if of_name == name
+        ]
         false = float(np.mean([run.false for run in runs]))
         rows.append(
             [
                 name,
-                *beside([run.selected for run in runs], paper.selected, 1),
-                *beside([run.original for run in runs], paper.original, 1),
+                *cells_with_paper([run.selected for run in runs], paper.selected, 1),
+                *cells_with_paper([run.original for run in runs], paper.original, 1),
                 f"{false:.2f}",
                 paper.discovered,
                 f"{np.mean([run.seconds for run in runs]):.2f}",
@@ -294,7 +321,7 @@ def table_2(setting: Setting) -> list[Table]:
     ]
 
 
-def _split(folders: Folders, name: str, seed: int, irrelevant: int, quick: bool) -> Split:
+def _run_split(folders: Folders, name: str, seed: int, irrelevant: int, quick: bool) -> SplitResult:
     paper = TABLE_2[name]
     sparse, y = folders.load(name, paper.features)
     X = sparse.toarray()
@@ -310,16 +337,16 @@ def _split(folders: Folders, name: str, seed: int, irrelevant: int, quick: bool)
     seconds = time.perf_counter() - start
     chosen = selector.get_support(indices=True)
     false = 1000.0 * np.count_nonzero(chosen >= X.shape[1]) / irrelevant
-    selected = _error(wide[train][:, chosen], y[train], wide[test][:, chosen], y[test], quick)
-    return Split(
-        selected, _error(X[train], y[train], X[test], y[test], quick), float(false), seconds
+    selected = _svm_error(wide[train][:, chosen], y[train], wide[test][:, chosen], y[test], quick)
+    return SplitResult(
+        selected, _svm_error(X[train], y[train], X[test], y[test], quick), float(false), seconds
     )
 
 
-def _error(
+def _svm_error(
     train: NDArray[Any], labels: NDArray[Any], test: NDArray[Any], truth: NDArray[Any], quick: bool
 ) -> float:
-    """Of the RBF-SVM, %, with parameters by cross-validation on the training rows."""
+    """Return the error of the RBF-SVM in %, with parameters by cross-validation."""
     from sklearn.model_selection import GridSearchCV
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler

@@ -1,7 +1,8 @@
-"""The page of results: one section per experiment, between markers of its name; a run replaces its own section.
+"""Write the page of results: one section per experiment, between markers with its name.
 
-All the rest of the page is written from the list of experiments: an introduction, the sections
-there are, in the order of the papers, and what has no section yet or cannot have one.
+A run replaces its own section. The rest of the page is written from the list of experiments: an
+introduction, the sections that exist, in the order of the papers, and the experiments that have no
+section yet or cannot have one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from streamsieve.machine import describe_machine
 from .experiment import Experiment, Table
 from .tables import aligned, markdown
 
-PACKAGES = ("scipy", "scikit-learn")  # that give figures, beside those that every measurement names
+# packages that influence figures, beside those that every measurement names
+PACKAGES = ("scipy", "scikit-learn")
 QUICK = (
     "A quick run, with less data and fewer repeats than the paper's: its figures say little beside"
     " the paper's."
@@ -24,26 +26,28 @@ QUICK = (
 SECTION = re.compile(r"<!-- (?P<name>[\w.]+) -->\n(?P<text>.*?)\n<!-- /(?P=name) -->", re.DOTALL)
 INTRODUCTION = """# The papers' tables and figures, run again
 
-`python -m reproduction NAME...`, in a clone of the project, runs a table or figure by its paper's protocol and prints
-the paper's figures and those measured, side by side; with `--write` it writes its section of this page, too. `--list`
-shows all of them, the data that they need and how long they take; `--quick` runs them small, on the sets shipped in
-`examples/data`. Other data is read from the folder that `--data` or `STREAMSIEVE_DATA`
-names, one file `name.svm.xz` per set.
+`python -m reproduction NAME...`, in a clone of the project, runs a table or figure by its paper's
+protocol and prints the paper's figures and those measured, side by side; with `--write` it writes
+its section of this page, too. `--list` shows all of them, the data that they need and how long they
+take; `--quick` runs them small, on the sets shipped in `examples/data`.
+Other data is read from the folder that `--data` or `STREAMSIEVE_DATA` names, one file `name.svm.xz`
+per set.
 
-Methods are run in the papers' forms (`reproduction/forms.py`), not by streamsieve's defaults, unless a row
-says so. A star marks a figure that is further from the paper's than the section allows; its notes say why, where that
-is known. What a paper only draws is given as what it says about the drawing, since its points cannot be read
-off exactly. The papers' times are of their machines and programs: they show how times grow, not who is faster. Tables
-of one paper that are run together share what they can: the first of them then has the time of all.
+Methods are run in the papers' forms (`reproduction/forms.py`), not by streamsieve's defaults,
+unless a row says so. A star marks a figure that is further from the paper's than the section
+allows; its notes say why, where that is known. What a paper only draws is given as what it says
+about the drawing, since its points cannot be read off exactly. The papers' times are of their
+machines and programs: they show how times grow, not who is faster. Tables of one paper that are run
+together share what they can: the first of them then has the time of all.
 
-The papers ([in full](methods/README.md)):
+The papers ([in full](../methods/index.md)):
 """
 
 
 def section_text(
     experiment: Experiment, tables: Sequence[Table], quick: bool, seconds: float
 ) -> str:
-    """The section of an experiment that was run."""
+    """Return the section of an experiment that was run."""
     command = f"python -m reproduction {experiment.name}{' --quick' if quick else ''}"
     lines = [
         f"## {experiment.name}: {experiment.title}",
@@ -65,7 +69,7 @@ def section_text(
 
 
 def duration(seconds: float) -> str:
-    """A time as people say it: no more digits than a second run would give again."""
+    """Return a time as text, without digits that a second run would not repeat."""
     return f"{max(1, round(seconds))} s" if seconds < 90 else f"{seconds / 60:.0f} min"
 
 
@@ -76,9 +80,9 @@ def write_section(
     experiments: Mapping[str, Experiment],
     missing: Mapping[str, str],
 ) -> None:
-    """Replace one section of the page, or add it in its place; the other sections stay as they are."""
+    """Replace a section of the page, or add it in its place; keep the other sections."""
     old = path.read_text(encoding="utf-8") if path.exists() else ""
-    sections = {found["name"]: found["text"] for found in SECTION.finditer(old)}
+    sections = {match["name"]: match["text"] for match in SECTION.finditer(old)}
     sections[name] = text
     page = page_text(sections, experiments, missing)
     with replacing(path) as partial:
@@ -88,8 +92,8 @@ def write_section(
 def page_text(
     sections: Mapping[str, str], experiments: Mapping[str, Experiment], missing: Mapping[str, str]
 ) -> str:
-    """The whole page."""
-    papers = {name.partition(".")[0]: one.paper for name, one in experiments.items()}
+    """Return the whole page."""
+    papers = {name.partition(".")[0]: experiment.paper for name, experiment in experiments.items()}
     parts = [
         INTRODUCTION + "\n" + "\n".join(f"- {number}: {paper}" for number, paper in papers.items())
     ]
@@ -98,9 +102,9 @@ def page_text(
         for name in experiments
         if name in sections
     ]
-    waiting = [name for name in experiments if name not in sections]
-    if waiting:
-        parts.append(f"Not run in full yet: {', '.join(waiting)}.")
+    not_run = [name for name in experiments if name not in sections]
+    if not_run:
+        parts.append(f"Not run in full yet: {', '.join(not_run)}.")
     rows = [[name, needed] for name, needed in missing.items()]
     parts.append(
         "## What cannot be run\n\n" + aligned(["table or figure", "what it would need"], rows)

@@ -1,4 +1,4 @@
-"""Tables as text: Markdown that also reads well in a terminal."""
+"""Write tables as Markdown that also reads well in a terminal."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from .experiment import Cell, Table
 
 
 def markdown(table: Table) -> str:
-    """A table with its title and notes."""
+    """Return a table as Markdown, with its title and notes."""
     rows = [[cell_text(cell) for cell in row] for row in table.rows]
     notes = [f"\n{note}" for note in table.notes]
     return "\n".join([f"**{table.title}**", "", aligned(table.columns, rows), *notes])
 
 
 def cell_text(cell: Cell) -> str:
-    """A cell as people read it: integers with separators, other numbers with four digits, nothing as a dash."""
+    """Return a cell as text.
+
+    Integers have separators, other numbers four digits, and nothing is a dash.
+    """
     if cell is None:
         return "-"
     if isinstance(cell, str):
@@ -24,7 +27,7 @@ def cell_text(cell: Cell) -> str:
 
 
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A Markdown table, the first column to the left, the others to the right."""
+    """Return a Markdown table, with the first column to the left, the others to the right."""
     widths = [
         max(3, *(len(row[column]) for row in [header, *rows])) for column in range(len(header))
     ]

@@ -1,4 +1,7 @@
-"""OFS: Wang, Zhao, Hoi, Jin (2014), online feature selection and its applications (P4)."""
+"""OFS: Wang, Zhao, Hoi, Jin (2014), the experiments of the paper (P4).
+
+The paper is on online feature selection and its applications.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Figures 1 to 4, 6 and 7 of Wang, Zhao, Hoi, Jin (2014): drawn there without numbers, so measured and judged here."""
+"""Figures 1 to 4, 6 and 7 of Wang, Zhao, Hoi, Jin (2014).
+
+The paper draws them without numbers, so its claims are judged by what is measured here.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,14 @@ from .protocol import (
     SHIPPED,
     SMALL,
     budget_of,
-    mistakes,
-    mistakes_on_the_way,
-    of_sets,
-    permuted,
-    prepared,
+    count_mistakes,
+    count_mistakes_by_part,
+    permute,
+    prepare,
+    run_on_sets,
 )
 
-PARTS = 10  # of the stream, after each of which mistakes are counted
+PARTS = 10  # of the stream; mistakes are counted after each
 SHOWN = (1, 2, 5, 10)
 FRACTIONS = (0.1, 0.2, 0.3, 0.5, 0.7, 1.0)
 PENALTIES = (0.0, 0.01, 0.05, 0.1, 0.15, 0.2)  # of FOBOS
@@ -36,23 +39,28 @@ FOBOS = {**AS_GIVEN, "eta": 0.2}
 
 
 def figure_1(setting: Setting) -> list[Table]:
-    return _over_the_stream(setting, "full", SMALL, "OFS")
+    """Run figure 1: mistake rates over the stream."""
+    return _rates_over_stream(setting, "full", SMALL, "OFS")
 
 
 def figure_4(setting: Setting) -> list[Table]:
-    return _over_the_stream(setting, "partial", SMALL, "OFS_P")
+    """Run figure 4: mistake rates over the stream with partial inputs."""
+    return _rates_over_stream(setting, "partial", SMALL, "OFS_P")
 
 
 def figure_6(setting: Setting) -> list[Table]:
-    return _over_the_stream(setting, "full", LARGE, "OFS")
+    """Run figure 6: mistake rates over the stream of large sets."""
+    return _rates_over_stream(setting, "full", LARGE, "OFS")
 
 
-def _over_the_stream(setting: Setting, inputs: str, sets: Sequence[str], best: str) -> list[Table]:
-    """Mistake rates after parts of the rows; the paper's claims on ``best``."""
+def _rates_over_stream(
+    setting: Setting, inputs: str, sets: Sequence[str], best: str
+) -> list[Table]:
+    """Return mistake rates after parts of the rows, and the paper's claims about ``best``."""
     sets, methods = SHIPPED if setting.quick else sets, list(INPUTS[inputs])
-    runs = of_sets(setting, sets, inputs, mistakes_on_the_way, PARTS)
+    runs = run_on_sets(setting, sets, inputs, count_mistakes_by_part, PARTS)
     rows: list[list[Cell]] = []
-    first, grown = [], []
+    times_ahead, lead_grew = [], []
     for name in sets:
         n_rows = len(setting.load(name)[1])
         seen = np.array([n_rows * part // PARTS for part in range(1, PARTS + 1)])
@@ -62,18 +70,18 @@ def _over_the_stream(setting: Setting, inputs: str, sets: Sequence[str], best: s
             rows.append([f"{name}, {part / PARTS:.0%}", *cells])
         means = {method: values.mean(axis=0) for method, values in rates.items()}
         others = np.min([means[method] for method in methods if method != best], axis=0)
-        first.append(int(np.count_nonzero(means[best] < others)))
-        grown.append((others - means[best])[-1] > (others - means[best])[0])
+        times_ahead.append(int(np.count_nonzero(means[best] < others)))
+        lead_grew.append((others - means[best])[-1] > (others - means[best])[0])
     claims = [
         Claim(
             f"{best} makes the fewest mistakes throughout",
-            f"at {sum(first)} of {PARTS * len(sets)} points",
-            all(count == PARTS for count in first),
+            f"at {sum(times_ahead)} of {PARTS * len(sets)} points",
+            all(count == PARTS for count in times_ahead),
         ),
         Claim(
             "the more rows, the larger its lead",
-            f"larger after all rows than after a tenth on {sum(grown)} of {len(sets)} sets",
-            all(grown),
+            f"larger after all rows than after a tenth on {sum(lead_grew)} of {len(sets)} sets",
+            all(lead_grew),
         ),
     ]
     return [
@@ -83,11 +91,11 @@ def _over_the_stream(setting: Setting, inputs: str, sets: Sequence[str], best: s
 
 
 def figure_2(setting: Setting) -> list[Table]:
-    """Online accuracy against the fraction of features."""
+    """Run figure 2: online accuracy against the fraction of features."""
     sets, fractions = (SHIPPED, (0.1, 0.5)) if setting.quick else (SMALL, FRACTIONS)
-    runs = of_sets(setting, sets, "full", mistakes, fractions)
+    runs = run_on_sets(setting, sets, "full", count_mistakes, fractions)
     rows: list[list[Cell]] = []
-    won = 0
+    n_ahead = 0
     for name in sets:
         n_rows = len(setting.load(name)[1])
         for number, fraction in enumerate(fractions):
@@ -101,19 +109,23 @@ def figure_2(setting: Setting) -> list[Table]:
                     *(measured_text(values, 1) for values in rates.values()),
                 ]
             )
-            won += max(rates, key=lambda method: float(np.mean(rates[method]))) == "OFS"
+            n_ahead += max(rates, key=lambda method: float(np.mean(rates[method]))) == "OFS"
     total = len(sets) * len(fractions)
     claims = [
-        Claim("OFS outperforms the others in most cases", f"in {won} of {total}", won > total / 2)
+        Claim(
+            "OFS outperforms the others in most cases",
+            f"in {n_ahead} of {total}",
+            n_ahead > total / 2,
+        )
     ]
     return [Table("Online accuracy, %", ["set, features", *FULL], rows), claims_table(claims)]
 
 
 def figure_3(setting: Setting) -> list[Table]:
-    """FOBOS at several penalties, and OFS with as many features as that leaves."""
+    """Run figure 3: FOBOS at several penalties, and OFS with as many features."""
     sets = SHIPPED if setting.quick else SMALL
     penalties = PENALTIES[::5] if setting.quick else PENALTIES
-    runs = of_sets(setting, sets, "full", _fobos_and_ofs, penalties)
+    runs = run_on_sets(setting, sets, "full", _compare_fobos_and_ofs, penalties)
     rows: list[list[Cell]] = []
     leads: dict[str, list[float]] = {"all": [], "few": []}
     for name in sets:
@@ -132,7 +144,7 @@ def figure_3(setting: Setting) -> list[Table]:
             )
             if penalty == 0 or sparsity >= 50:
                 leads["few" if penalty else "all"].append(float(ofs.mean() - fobos.mean()))
-    few = leads["few"]
+    sparse_leads = leads["few"]
     claims = [
         Claim(
             "with all features the two are almost the same",
@@ -141,9 +153,9 @@ def figure_3(setting: Setting) -> list[Table]:
         ),
         Claim(
             "the sparser, the larger the lead of OFS",
-            f"above half sparsity OFS is ahead in {sum(lead > 0 for lead in few)} of {len(few)}"
-            " cases",
-            all(lead > 0 for lead in few),
+            f"above half sparsity OFS is ahead in {sum(lead > 0 for lead in sparse_leads)} of"
+            f" {len(sparse_leads)} cases",
+            all(lead > 0 for lead in sparse_leads),
         ),
     ]
     return [
@@ -152,56 +164,62 @@ def figure_3(setting: Setting) -> list[Table]:
     ]
 
 
-def _fobos_and_ofs(
+def _compare_fobos_and_ofs(
     folders: Folders, name: str, inputs: str, seed: int, penalties: Sequence[float]
 ) -> list[tuple[float, float, float]]:
-    """For every penalty, how many features FOBOS has at the end, and the accuracy of both, %."""
-    X, y = permuted(*prepared(folders, name, inputs), seed)
-    found: list[tuple[float, float, float]] = []
+    """Return for every penalty the number of features of FOBOS, and the accuracy of both in %."""
+    X, y = permute(*prepare(folders, name, inputs), seed)
+    results: list[tuple[float, float, float]] = []
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that few rows were learned well is what is measured
+        warnings.simplefilter("ignore")  # warnings about few rows learned well are expected
         for penalty in penalties:
             fobos = ss.FOBOS(X.shape[1], **FOBOS, regularization=penalty).fit(X, y)
             features = max(1, int(fobos.coef_.count_nonzero()))
             ofs = FULL["OFS"](features, seed).fit(X, y)
-            found.append(
+            results.append(
                 (features, 100 - 100 * fobos.mistakes_ / len(y), 100 - 100 * ofs.mistakes_ / len(y))
             )
-    return found
+    return results
 
 
 def figure_7(setting: Setting) -> list[Table]:
-    """Seconds against the fraction of features, one permutation; in this process, one after the other."""
+    """Run figure 7: seconds against the fraction of features, for one permutation.
+
+    Methods run one after the other in this process.
+    """
     sets = SHIPPED if setting.quick else LARGE
     rows: list[list[Cell]] = []
-    falling = []
+    is_falling = []
     for name in sets:
         setting.say(name)
-        X, y = permuted(*prepared(setting.data, name, "full"), 0)
-        spent: list[Mapping[str, float]] = []
+        X, y = permute(*prepare(setting.data, name, "full"), 0)
+        times: list[Mapping[str, float]] = []
         for fraction in (0.1, 0.5, 1.0):
-            spent.append(
-                {method: _seconds(method, budget_of(X.shape[1], fraction), X, y) for method in FULL}
+            times.append(
+                {
+                    method: _measure_seconds(method, budget_of(X.shape[1], fraction), X, y)
+                    for method in FULL
+                }
             )
             rows.append(
-                [f"{name}, {fraction:.0%}", *(f"{seconds:.2f}" for seconds in spent[-1].values())]
+                [f"{name}, {fraction:.0%}", *(f"{seconds:.2f}" for seconds in times[-1].values())]
             )
-        falling.append(spent[-1]["OFS"] < spent[0]["OFS"])
+        is_falling.append(times[-1]["OFS"] < times[0]["OFS"])
     claims = [
         Claim(
             "OFS takes less time the more features are selected",
-            f"less with all than with a tenth on {sum(falling)} of {len(sets)} sets",
-            all(falling),
+            f"less with all than with a tenth on {sum(is_falling)} of {len(sets)} sets",
+            all(is_falling),
         )
     ]
     return [Table("Seconds for one pass", ["set, features", *FULL], rows), claims_table(claims)]
 
 
-def _seconds(method: str, budget: int, X: object, y: object) -> float:
-    """The least of three runs; what has to be compiled is compiled in the first."""
-    spent = []
+def _measure_seconds(method: str, budget: int, X: object, y: object) -> float:
+    """Return the shortest time of three runs; the first of them compiles."""
+    times = []
     for _ in range(3):
         start = time.perf_counter()
         FULL[method](budget, 0).fit(X, y)
-        spent.append(time.perf_counter() - start)
-    return min(spent)
+        times.append(time.perf_counter() - start)
+    return min(times)

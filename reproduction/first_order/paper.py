@@ -1,4 +1,4 @@
-"""What the tables of Wang, Zhao, Hoi, Jin (2014) say."""
+"""The figures printed in the tables of Wang, Zhao, Hoi, Jin (2014)."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ Figures = dict[str, Figure]  # by method
 
 
 def figures(**pairs: tuple[float, float]) -> Figures:
+    """Return figures by method, from pairs of a mean and a deviation."""
     return {method: Figure(*pair) for method, pair in pairs.items()}
 
 
@@ -52,13 +53,11 @@ TABLE_5: dict[float, Figures] = {  # by the fraction of features selected; mista
     0.32: figures(RAND=(0.508, 0.060), PE=(0.372, 0.035), OFS=(0.347, 0.055)),
     0.64: figures(RAND=(0.457, 0.046), PE=(0.391, 0.040), OFS=(0.350, 0.059)),
 }
-ALL_FEATURES = Figure(
-    0.354, 0.054
-)  # online gradient descent on all features of colon, in the text beside table 5
+# online gradient descent on all features of colon, in the text beside table 5
+ALL_FEATURES = Figure(0.354, 0.054)
 CLASSIFIERS = ("OGD", "KNN")
-TABLE_6: dict[
-    float, dict[str, Figures]
-] = {  # error rates, by the fraction of features and the classifier
+# error rates, by the fraction of features and the classifier
+TABLE_6: dict[float, dict[str, Figures]] = {
     0.005: {
         "OGD": figures(mRMR=(0.464, 0.146), OFS=(0.441, 0.088)),
         "KNN": figures(mRMR=(0.377, 0.066), OFS=(0.345, 0.097)),

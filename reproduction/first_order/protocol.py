@@ -1,4 +1,7 @@
-"""The protocol of Wang, Zhao, Hoi, Jin (2014): random permutations of a set, learned online by several methods."""
+"""The protocol of Wang, Zhao, Hoi, Jin (2014).
+
+Several methods learn random permutations of a set online.
+"""
 
 from __future__ import annotations
 
@@ -26,10 +29,10 @@ SMALL = ("svmguide3", "german", "magic04", "splice", "a8a")
 LARGE = ("codrna", "covtype")
 TEXT = ("20news_rec_sci", "20news_comp_sci")
 SHIPPED = ("german", "splice")
-WIDTHS = dict.fromkeys(TEXT, 26_214)  # where the last features may occur in no row
+WIDTHS = dict.fromkeys(TEXT, 26_214)  # of sets whose last features may occur in no row
 
 Make = Callable[[int, int], Any]  # budget and seed -> a selector
-SOME: dict[str, Any] = {"attributes": "random"}
+RANDOM_ATTRIBUTES: dict[str, Any] = {"attributes": "random"}
 OFS_RAND = {**OFS, "radius": 10, "trigger": "mistake"}
 FULL: dict[str, Make] = {
     "RAND": lambda k, seed: ss.RandomSelection(k, **RAND, random_state=seed),
@@ -37,44 +40,46 @@ FULL: dict[str, Make] = {
     "OFS": lambda k, seed: ss.FOFS(k, **OFS),
 }
 PARTIAL: dict[str, Make] = {
-    "RAND": lambda k, seed: ss.RandomSelection(k, **RAND, **SOME, random_state=seed),
-    "PE": lambda k, seed: ss.PET(k, **PE, **SOME, random_state=seed),
-    "OFS_rand": lambda k, seed: ss.FOFS(k, **OFS_RAND, **SOME, random_state=seed),
+    "RAND": lambda k, seed: ss.RandomSelection(k, **RAND, **RANDOM_ATTRIBUTES, random_state=seed),
+    "PE": lambda k, seed: ss.PET(k, **PE, **RANDOM_ATTRIBUTES, random_state=seed),
+    "OFS_rand": lambda k, seed: ss.FOFS(k, **OFS_RAND, **RANDOM_ATTRIBUTES, random_state=seed),
     "OFS_P": lambda k, seed: ss.OFSPartial(k, **OFS_PARTIAL, random_state=seed),
 }
 INPUTS = {"full": FULL, "partial": PARTIAL}
 
 
-def repeats(setting: Setting) -> range:
-    """The seeds of the permutations."""
+def seeds_of(setting: Setting) -> range:
+    """Return the seeds of the permutations."""
     return range(QUICK_PERMUTATIONS if setting.quick else PERMUTATIONS)
 
 
 def budget_of(n_features: int, fraction: float = FRACTION) -> int:
+    """Return the number of features that is a fraction of all."""
     return max(1, round(fraction * n_features))
 
 
 @lru_cache(maxsize=1)
-def prepared(folders: Folders, name: str, inputs: str) -> tuple[Any, NDArray[np.float64]]:
-    """Columns standardised and rows of length 1; the text sets of table 3 only of length 1."""
+def prepare(folders: Folders, name: str, inputs: str) -> tuple[Any, NDArray[np.float64]]:
+    """Return standardised columns and rows of length 1; text sets of table 3 only with length 1."""
     from sklearn.preprocessing import normalize
 
     X, y = folders.load(name, WIDTHS.get(name))
     return (normalize(X).tocsr() if inputs == "partial" and name in TEXT else standardized(X)), y
 
 
-def permuted(X: Any, y: NDArray[np.float64], seed: int) -> tuple[Any, NDArray[np.float64]]:
+def permute(X: Any, y: NDArray[np.float64], seed: int) -> tuple[Any, NDArray[np.float64]]:
+    """Return rows and labels in a random order."""
     order = np.random.default_rng(seed).permutation(len(y))
     return X[order], y[order]
 
 
-def mistakes(
+def count_mistakes(
     folders: Folders, name: str, inputs: str, seed: int, fractions: Sequence[float]
 ) -> list[dict[str, int]]:
-    """How often each method is wrong on one permutation, for every fraction of features."""
-    X, y = permuted(*prepared(folders, name, inputs), seed)
+    """Count the mistakes of each method on one permutation, for every fraction of features."""
+    X, y = permute(*prepare(folders, name, inputs), seed)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that few rows were learned well is what is measured
+        warnings.simplefilter("ignore")  # warnings about few rows learned well are expected
         return [
             {
                 method: make(budget_of(X.shape[1], fraction), seed).fit(X, y).mistakes_
@@ -84,33 +89,36 @@ def mistakes(
         ]
 
 
-def mistakes_on_the_way(
+def count_mistakes_by_part(
     folders: Folders, name: str, inputs: str, seed: int, parts: int
 ) -> dict[str, list[int]]:
-    """How often each method has been wrong after each of some equal parts of one permutation."""
-    X, y = permuted(*prepared(folders, name, inputs), seed)
+    """Count the mistakes of each method after each of several equal parts of one permutation."""
+    X, y = permute(*prepare(folders, name, inputs), seed)
     stops = [len(y) * part // parts for part in range(parts + 1)]
-    found: dict[str, list[int]] = {}
+    counts: dict[str, list[int]] = {}
     for method, make in INPUTS[inputs].items():
         selector = make(budget_of(X.shape[1]), seed)
-        found[method] = []
+        counts[method] = []
         for start, stop in pairwise(stops):
             selector.partial_fit(X[start:stop], y[start:stop], classes=[-1.0, 1.0])
-            found[method].append(selector.mistakes_)
-    return found
+            counts[method].append(selector.mistakes_)
+    return counts
 
 
-def of_sets(
+def run_on_sets(
     setting: Setting, sets: Sequence[str], inputs: str, work: Callable[..., R], rest: Any
 ) -> dict[str, list[R]]:
-    """``work(folders, set, inputs, seed, rest)`` of every permutation, by set; one set after the other, for memory."""
-    cells = [(name, seed) for name in sets for seed in repeats(setting)]
-    found = setting.each(
+    """Return ``work(folders, set, inputs, seed, rest)`` of every permutation, by set.
+
+    Sets are processed one after the other, to save memory.
+    """
+    cells = [(name, seed) for name in sets for seed in seeds_of(setting)]
+    results = setting.map(
         work,
         [(setting.data, name, inputs, seed, rest) for name, seed in cells],
         [name for name, _ in cells],
     )
     by_set: dict[str, list[R]] = {name: [] for name in sets}
-    for (name, _), result in zip(cells, found, strict=True):
+    for (name, _), result in zip(cells, results, strict=True):
         by_set[name].append(result)
     return by_set

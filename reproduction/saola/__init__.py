@@ -1,16 +1,19 @@
-"""SAOLA: Yu, Wu, Ding, Pei (2016), scalable and accurate online feature selection for big data (P3)."""
+"""SAOLA: Yu, Wu, Ding, Pei (2016), the experiments of the paper (P3).
+
+The paper is on scalable and accurate online feature selection for big data.
+"""
 
 from __future__ import annotations
 
 from ..experiment import Experiment
 from . import many_rows, stability
 from .friedman import friedman_tests
-from .tables import PAPER, SPECS, experiment
+from .tables import PAPER, SPECS, make_experiment
 
 _WIDE = "dorothea, thrombin, ohsumed, apcj-etiology, news20, url1, kdd2010 and webspam"
 
 EXPERIMENTS = [
-    *map(experiment, SPECS),
+    *map(make_experiment, SPECS),
     *many_rows.EXPERIMENTS,
     *stability.EXPERIMENTS,
     Experiment(

@@ -1,4 +1,7 @@
-"""The Friedman tests of Yu, Wu, Ding, Pei (2016): average ranks and critical differences, from the tables it prints."""
+"""The Friedman tests of Yu, Wu, Ding, Pei (2016), repeated with the tables that it prints.
+
+These are average ranks, tests and critical differences.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +17,12 @@ SAME = 0.005  # printed ranks have two digits
 
 
 class Test(NamedTuple):
-    """What the paper says of some methods in one of its tables."""
+    """The paper's test of some methods in one of its tables."""
 
     table: str
     measure: str
     ranks: dict[str, float]  # the higher, the better
-    rejected: bool  # that the methods are equally good
+    rejected: bool  # True if the hypothesis of equally good methods is rejected
     critical_difference: float | None = None
 
 
@@ -49,19 +52,19 @@ TESTS = (
 
 
 def scores_of(test: Test) -> dict[str, list[float]]:
-    """The printed figures of the methods, on the sets where all of them have one."""
+    """Return the printed figures of the methods, on the sets where all of them have one."""
     lines = [line for line in PRINTED[test.table].values() if line.keys() >= test.ranks.keys()]
     return {method: [line[method] for line in lines] for method in test.ranks}
 
 
 def friedman_tests(setting: Setting) -> list[Table]:
-    """Average ranks, test and critical difference of every comparison, as printed and from the printed figures."""
+    """Run the tests: ranks, verdicts and critical differences, printed and recomputed."""
     return [
         Table(
             "Average ranks; a star where the printed figures give another rank than the paper"
             " prints",
             ["table, measure, method", "paper's rank", "from its table"],
-            [row for test in TESTS for row in ranks(test)],
+            [row for test in TESTS for row in rank_rows(test)],
         ),
         Table(
             "Friedman's test at 95 % and Nemenyi's critical difference, the latter where the paper"
@@ -76,40 +79,42 @@ def friedman_tests(setting: Setting) -> list[Table]:
                 "paper's critical difference",
                 "from the formula",
             ],
-            [verdict(test) for test in TESTS],
+            [verdict_row(test) for test in TESTS],
         ),
     ]
 
 
 def label(test: Test) -> str:
+    """Return the label of a test."""
     return f"{test.table.split()[0]}, {test.measure}"
 
 
-def ranks(test: Test) -> list[list[Cell]]:
-    found = average_ranks(
-        scores_of(test), higher_is_better=False
-    )  # so that the best has the highest rank, as there
+def rank_rows(test: Test) -> list[list[Cell]]:
+    """Return a row with printed and computed rank for every method."""
+    # so that the best has the highest rank, as in the paper
+    computed = average_ranks(scores_of(test), higher_is_better=False)
     return [
         [
             f"{label(test)}, {method}",
             f"{printed:g}",
-            f"{found[method]:.4g}{'' if abs(found[method] - printed) <= SAME else ' *'}",
+            f"{computed[method]:.4g}{'' if abs(computed[method] - printed) <= SAME else ' *'}",
         ]
         for method, printed in test.ranks.items()
     ]
 
 
-def verdict(test: Test) -> list[Cell]:
+def verdict_row(test: Test) -> list[Cell]:
+    """Return a row with the printed and the computed test."""
     scores = scores_of(test)
-    found, n_sets = friedman(scores), len(next(iter(scores.values())))
+    result, n_sets = friedman(scores), len(next(iter(scores.values())))
     yes_or_no = ("no", "yes")
     return [
         f"{label(test)}, {' / '.join(test.ranks)}",
         n_sets,
         yes_or_no[test.rejected],
-        yes_or_no[found.p_value < LEVEL],
-        f"{found.p_value:.3f}",
-        f"{found.f_p_value:.3f}",
+        yes_or_no[result.p_value < LEVEL],
+        f"{result.p_value:.3f}",
+        f"{result.f_p_value:.3f}",
         test.critical_difference and f"{test.critical_difference:g}",
         test.critical_difference and f"{nemenyi_critical_difference(len(test.ranks), n_sets):.4f}",
     ]

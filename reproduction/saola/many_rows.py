@@ -9,7 +9,7 @@ import numpy as np
 
 from ..experiment import Cell, Experiment, Setting, Table
 from .printed import PRINTED
-from .protocol import METHODS, Choice, Split, first_order, warm
+from .protocol import METHODS, Choice, Split, choose_with_ofs, warm_up
 from .tables import DRAWN, ONLINE, OPEN, PAPER
 
 TEST_ROWS = 10_000
@@ -17,16 +17,16 @@ BUDGETS = range(5, 51, 5)  # of 54 features
 QUICK_ROWS = 3_000
 
 
-def covtype(setting: Setting) -> Split:
-    """All rows but 10,000 to learn, at random."""
+def load_covtype(setting: Setting) -> Split:
+    """Return covtype with 10,000 random rows to test on, and all others to learn."""
     X, y = setting.load("covtype", 54)
     order = np.random.default_rng(0).permutation(y.size)
     test, train = order[:TEST_ROWS], order[TEST_ROWS:]
     return Split(X[train].tocsc(), y[train], X[test].tocsc(), y[test])
 
 
-def generated() -> Split:
-    """As many columns, of which five make the classes."""
+def generate_split() -> Split:
+    """Return generated data with as many columns, five of which determine the classes."""
     from scipy.sparse import csc_array
 
     random = np.random.default_rng(0)
@@ -36,28 +36,37 @@ def generated() -> Split:
     return Split(csc_array(X[:half]), y[:half], csc_array(X[half:]), y[half:])
 
 
-def accuracy(split: Split, choice: Choice) -> float:
-    """Of a linear SVM on standardised columns."""
+def svm_accuracy(split: Split, choice: Choice) -> float:
+    """Return the accuracy of a linear SVM on standardised columns."""
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
     from sklearn.svm import LinearSVC
 
-    def chosen(X: Any) -> Any:
+    def selected_columns(X: Any) -> Any:
         return X[:, choice.features].toarray()
 
     model = make_pipeline(StandardScaler(), LinearSVC(dual=False))
-    return float(model.fit(chosen(split.X), split.y).score(chosen(split.X_test), split.y_test))
+    return float(
+        model.fit(selected_columns(split.X), split.y).score(
+            selected_columns(split.X_test), split.y_test
+        )
+    )
 
 
 def table_9(setting: Setting) -> list[Table]:
+    """Run table IX: seconds on many rows."""
     warnings.simplefilter("ignore")
-    name, split = ("generated", generated()) if setting.quick else ("covtype", covtype(setting))
+    name, split = (
+        ("generated", generate_split()) if setting.quick else ("covtype", load_covtype(setting))
+    )
     rows: list[list[Cell]] = []
     for method in ONLINE:
-        warm(method)
-        choices = first_order(split, 0, BUDGETS) if method == "OFS" else METHODS[method](split, 0)
-        judged = [(choice, accuracy(split, choice)) for choice in choices]
-        choice, score = max(judged, key=lambda pair: pair[1])
+        warm_up(method)
+        choices = (
+            choose_with_ofs(split, 0, BUDGETS) if method == "OFS" else METHODS[method](split, 0)
+        )
+        scored = [(choice, svm_accuracy(split, choice)) for choice in choices]
+        choice, score = max(scored, key=lambda pair: pair[1])
         paper = PRINTED["IX"].get(name, {}).get(method)
         rows.append(
             [

@@ -1,18 +1,17 @@
-"""What Yu, Wu, Ding, Pei (2016) print, by the number of the table, and of what the table has several kinds of.
+"""The figures printed in the tables of Yu, Wu, Ding, Pei (2016), by the number of the table.
 
-Tables that Friedman's test needs are complete; of the others there are the sets that can be had
-here.
+Names also say which figures these are, if a table has several kinds. Tables that Friedman's test
+needs are complete; the others have the sets that are available here.
 """
 
 from __future__ import annotations
 
-Printed = dict[
-    str, dict[str, float]
-]  # by set and method; a method that failed on a set is left out there
+# by set and method; a method that failed on a set is left out there
+Printed = dict[str, dict[str, float]]
 
 
-def _read(text: str) -> Printed:
-    """A line of methods, then a line for every set."""
+def _parse(text: str) -> Printed:
+    """Read a table from text: a line of methods, then a line for every set."""
     header, *lines = (line.split() for line in text.strip().splitlines())
     return {
         name: {
@@ -25,7 +24,7 @@ def _read(text: str) -> Printed:
 
 
 PRINTED: dict[str, Printed] = {
-    "III": _read("""
+    "III": _parse("""
         SAOLA Fast-OSFS alpha-investing OFS
         dexter 0.8133 0.8200 0.5000 0.5667
         lung-cancer 0.9500 0.9000 0.8333 0.8667
@@ -42,7 +41,7 @@ PRINTED: dict[str, Printed] = {
         kdd10 0.8723 - - 0.8577
         webspam 0.9611 - - 0.9689
     """),
-    "IV": _read("""
+    "IV": _parse("""
         SAOLA Fast-OSFS alpha-investing OFS
         dexter 0.7600 0.7800 0.5000 0.5400
         lung-cancer 0.9833 0.9667 0.9167 0.8500
@@ -59,7 +58,7 @@ PRINTED: dict[str, Printed] = {
         kdd10 0.8780 - - 0.7755
         webspam 0.9532 - - 0.9516
     """),
-    "V": _read("""
+    "V": _parse("""
         SAOLA Fast-OSFS alpha-investing OFS
         dexter 0.8500 0.8100 0.5000 0.5000
         lung-cancer 0.9833 0.9500 0.9167 0.7833
@@ -76,19 +75,19 @@ PRINTED: dict[str, Printed] = {
         kdd10 0.8727 - - 0.8852
         webspam 0.9123 - - 0.8897
     """),
-    "VI": _read("""
+    "VI": _parse("""
         SAOLA Fast-OSFS alpha-investing OFS
         dexter 21 9 1 85
         leukemia 17 5 2 45
         madelon 3 3 4 65
     """),
-    "VII": _read("""
+    "VII": _parse("""
         SAOLA Fast-OSFS alpha-investing OFS
         dexter 3 4 6 1
         leukemia 2 2 1 0.1
         madelon 0.1 0.1 0.1 0.1
     """),
-    "VIII": _read("""
+    "VIII": _parse("""
         SAOLA Fast-OSFS alpha-investing
         dexter 0.8088 0.8033 0.5000
         lung-cancer 0.9407 0.9286 0.8298
@@ -101,11 +100,11 @@ PRINTED: dict[str, Printed] = {
         dorothea 0.7297 0.8219 0.6453
         thrombin 0.7849 0.7913 0.8026
     """),
-    "IX": _read("""
+    "IX": _parse("""
         SAOLA Fast-OSFS alpha-investing OFS
         covtype 13 15324 48 8846
     """),
-    "X": _read("""
+    "X": _parse("""
         SAOLA FCBF SPSF-LAR GDM
         dexter 0.8133 0.8567 0.8700 0.9100
         lung-cancer 0.9500 0.9500 0.9833 0.9833
@@ -122,7 +121,7 @@ PRINTED: dict[str, Printed] = {
         kdd10 0.8723 - - 0.8779
         webspam 0.9611 - - 0.9617
     """),
-    "XI": _read("""
+    "XI": _parse("""
         SAOLA FCBF SPSF-LAR GDM
         dexter 0.7600 0.7967 0.7233 0.9100
         lung-cancer 0.9833 0.9500 0.9833 0.9833
@@ -139,7 +138,7 @@ PRINTED: dict[str, Printed] = {
         kdd10 0.8780 - - 0.8779
         webspam 0.9532 - - 0.9617
     """),
-    "XII": _read("""
+    "XII": _parse("""
         SAOLA FCBF SPSF-LAR GDM
         dexter 0.8500 0.5400 0.6400 0.9100
         lung-cancer 0.9833 0.9800 0.9833 0.9833
@@ -156,7 +155,7 @@ PRINTED: dict[str, Printed] = {
         kdd10 0.8727 - - 0.8779
         webspam 0.9123 - - 0.9617
     """),
-    "XIII": _read("""
+    "XIII": _parse("""
         SAOLA FCBF SPSF-LAR
         dexter 0.8088 0.7311 0.7611
         lung-cancer 0.9407 0.9475 0.9639
@@ -169,47 +168,47 @@ PRINTED: dict[str, Printed] = {
         dorothea 0.7297 0.6775 0.7218
         thrombin 0.7849 0.7938 0.8382
     """),
-    "XIV accuracy": _read("""
+    "XIV accuracy": _parse("""
         SAOLA FCBF IAMB MMMB
         arcene 0.6600 0.5600 0.6000 0.6700
         dexter 0.8500 0.5400 0.7600 0.8467
     """),
-    "XIV AUC": _read("""
+    "XIV AUC": _parse("""
         SAOLA FCBF IAMB MMMB
         arcene 0.6526 0.5000 0.5917 0.6664
         dexter 0.8500 0.5400 0.7600 0.8467
     """),
-    "XV accuracy": _read("""
+    "XV accuracy": _parse("""
         SAOLA FCBF IAMB MMMB
         arcene 0.6900 0.5900 0.5800 0.6200
         dexter 0.7600 0.7967 0.6600 0.8233
     """),
-    "XV AUC": _read("""
+    "XV AUC": _parse("""
         SAOLA FCBF IAMB MMMB
         arcene 0.6867 0.5804 0.5714 0.6096
         dexter 0.7600 0.7967 0.6600 0.8233
     """),
-    "XVI accuracy": _read("""
+    "XVI accuracy": _parse("""
         SAOLA FCBF IAMB MMMB
         arcene 0.5600 0.5500 0.5800 0.6000
         dexter 0.8133 0.8567 0.7833 0.8767
     """),
-    "XVI AUC": _read("""
+    "XVI AUC": _parse("""
         SAOLA FCBF IAMB MMMB
         arcene 0.5463 0.5252 0.5714 0.5966
         dexter 0.8133 0.8567 0.7833 0.8767
     """),
-    "XVII features": _read("""
+    "XVII features": _parse("""
         SAOLA FCBF IAMB MMMB
         arcene 22 31 3 5
         dexter 21 55 4 11
     """),
-    "XVII seconds": _read("""
+    "XVII seconds": _parse("""
         SAOLA FCBF IAMB MMMB
         arcene 3 3 5 12
         dexter 3 5 38 74
     """),
-    "XVIII KNN": _read("""
+    "XVIII KNN": _parse("""
         SAOLA SAOLA-max
         dexter 0.7600 0.8000
         lung-cancer 0.9833 0.9500
@@ -226,7 +225,7 @@ PRINTED: dict[str, Printed] = {
         kdd2010 0.8780 0.8766
         webspam 0.9532 0.9546
     """),
-    "XVIII J48": _read("""
+    "XVIII J48": _parse("""
         SAOLA SAOLA-max
         dexter 0.8133 0.8300
         lung-cancer 0.9500 0.9500
@@ -243,7 +242,7 @@ PRINTED: dict[str, Printed] = {
         kdd2010 0.8723 0.8751
         webspam 0.9611 0.9635
     """),
-    "XVIII SVM": _read("""
+    "XVIII SVM": _parse("""
         SAOLA SAOLA-max
         dexter 0.8500 0.8800
         lung-cancer 0.9833 1.0000
@@ -260,13 +259,13 @@ PRINTED: dict[str, Printed] = {
         kdd2010 0.8727 0.8727
         webspam 0.9123 0.8798
     """),
-    "XIX seconds": _read("""
+    "XIX seconds": _parse("""
         SAOLA SAOLA-max
         dexter 3 3
         leukemia 2 4
         madelon 0.1 0.1
     """),
-    "XIX features": _read("""
+    "XIX features": _parse("""
         SAOLA SAOLA-max
         dexter 21 39
         leukemia 17 70
@@ -274,7 +273,7 @@ PRINTED: dict[str, Printed] = {
     """),
     "XXI KNN": {"madelon": {"SAOLA": 0.5617, "SAOLA, alpha 0.05": 0.5717}},
     "XXI J48": {"madelon": {"SAOLA": 0.6083, "SAOLA, alpha 0.05": 0.5416}},
-    "XXII J48": _read("""
+    "XXII J48": _parse("""
         group-SAOLA OGFS SGLasso
         dexter 0.8427 0.5556 0.8800
         lung-cancer 0.9500 0.9017 0.9833
@@ -291,7 +290,7 @@ PRINTED: dict[str, Printed] = {
         kdd10 0.8714 0.8787 -
         webspam 0.9341 0.7620 -
     """),
-    "XXII KNN": _read("""
+    "XXII KNN": _parse("""
         group-SAOLA OGFS SGLasso
         dexter 0.7947 0.5487 0.7067
         lung-cancer 0.9584 0.9167 0.9333
@@ -308,19 +307,19 @@ PRINTED: dict[str, Printed] = {
         kdd10 0.8764 0.8758 -
         webspam 0.9376 0.9376 -
     """),
-    "XXIII seconds": _read("""
+    "XXIII seconds": _parse("""
         group-SAOLA OGFS
         dexter 2 4
         leukemia 3 1
         madelon 0.1 0.1
     """),
-    "XXIII features": _read("""
+    "XXIII features": _parse("""
         group-SAOLA OGFS
         dexter 21 72
         leukemia 16 66
         madelon 2 15
     """),
-    "XXIII groups": _read("""
+    "XXIII groups": _parse("""
         group-SAOLA OGFS
         dexter 19 49
         leukemia 14 47

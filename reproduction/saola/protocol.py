@@ -1,9 +1,9 @@
-"""How Yu, Wu, Ding, Pei (2016) select and judge: the sets at hand, the methods, three classifiers on the test rows.
+"""The protocol of Yu, Wu, Ding, Pei (2016): sets, methods, and classifiers on the test rows.
 
 What the paper says is followed: Fisher's Z at alpha 0.01 for numbers, and all these sets are
 numbers; 100 random groups, mean of 10 draws; the best of k = 5, 10, ..., 100 on the test rows for
-OFS; 48 random rows of leukemia, of which the paper gives the best of 10 draws. What it does not say
-was decided as ``DECIDED`` says.
+OFS; 48 random rows of leukemia, for which the paper gives the best of 10 draws. What it does not
+say was decided as ``DECIDED`` explains.
 """
 
 from __future__ import annotations
@@ -78,11 +78,7 @@ OF_METHOD = {
     ),
     "OGFS": "OGFS: the paper does not state its penalty; here the default, which keeps few",
 }
-PARTS = {
-    "dexter": 20_000,
-    "madelon": 500,
-    "arcene": 10_000,
-}  # sets with training and test rows: features
+PARTS = {"dexter": 20_000, "madelon": 500, "arcene": 10_000}  # features of sets with test rows
 LEUKEMIA_FEATURES, N_TRAIN = 7129, 48
 RUNS, QUICK_RUNS = 10, 2
 N_GROUPS = 100
@@ -101,7 +97,7 @@ class Split(NamedTuple):
 
 
 class Choice(NamedTuple):
-    """Features that a method selected, how many groups they are of, and the time it took."""
+    """Features that a method selected, the number of their groups, and the time it took."""
 
     features: NDArray[np.int64]
     n_groups: int | None
@@ -112,7 +108,7 @@ Method = Callable[[Split, int], Iterator[Choice]]
 
 
 def files_of(*names: str) -> tuple[str, ...]:
-    """What sets are read from."""
+    """Return the files that sets are read from."""
     return tuple(
         file
         for name in names
@@ -121,7 +117,7 @@ def files_of(*names: str) -> tuple[str, ...]:
 
 
 def split_of(data: Folders, name: str, run: int) -> Split:
-    """The set's own parts, or a draw."""
+    """Return the training and test rows of a set, or random ones if it has no test rows."""
     if name in PARTS:
         (X, y), (X_test, y_test) = (data.load(file, PARTS[name]) for file in files_of(name))
         return Split(X.tocsc(), y, X_test.tocsc(), y_test)
@@ -131,60 +127,72 @@ def split_of(data: Folders, name: str, run: int) -> Split:
     return Split(X[train].tocsc(), y[train], X[test].tocsc(), y[test])
 
 
-def timed(selector: Any, X: Any, y: Any, **known: Any) -> Choice:
+def time_fit(selector: Any, X: Any, y: Any, **fit_params: Any) -> Choice:
+    """Fit a selector and measure its time."""
     start = perf_counter()
-    found = selector.fit(X, y, **known).selection()
-    return Choice(found.indices, None, perf_counter() - start)
+    selection = selector.fit(X, y, **fit_params).selection()
+    return Choice(selection.indices, None, perf_counter() - start)
 
 
-def once(make: Callable[[], Any]) -> Method:
+def make_single_choice(make: Callable[[], Any]) -> Method:
+    """Return a method that makes one choice."""
+
     def choices(split: Split, seed: int) -> Iterator[Choice]:
-        yield timed(make(), split.X, split.y)
+        yield time_fit(make(), split.X, split.y)
 
     return choices
 
 
-def grouped(make: Callable[[], Any]) -> Method:
-    """Columns in random groups, which arrive one after the other."""
+def make_grouped_choice(make: Callable[[], Any]) -> Method:
+    """Return a method that gets the columns in random groups, one group after the other."""
 
     def choices(split: Split, seed: int) -> Iterator[Choice]:
         n_features = split.X.shape[1]
         groups = np.random.default_rng(seed).permutation(np.arange(n_features) % N_GROUPS)
         order = np.argsort(groups, kind="stable")
         selector = make()
-        choice = timed(selector, split.X[:, order], split.y, groups=groups[order])
+        choice = time_fit(selector, split.X[:, order], split.y, groups=groups[order])
         n_groups = np.unique(selector.selection().groups).size
         yield choice._replace(features=order[choice.features], n_groups=n_groups)
 
     return choices
 
 
-def first_order(split: Split, seed: int, budgets: Sequence[int] = BUDGETS) -> Iterator[Choice]:
-    """One choice for each number of features."""
+def choose_with_ofs(split: Split, seed: int, budgets: Sequence[int] = BUDGETS) -> Iterator[Choice]:
+    """Yield a choice of OFS for each number of features."""
     order = np.random.default_rng(seed).permutation(len(split.y))
     rows, labels = standardized(split.X)[order], split.y[order]
     for k in budgets:
-        yield timed(ss.FOFS(k, **OFS), rows, labels)
+        yield time_fit(ss.FOFS(k, **OFS), rows, labels)
 
 
 METHODS: dict[str, Method] = {
-    "SAOLA": once(lambda: ss.SAOLA(measure="fisher_z", duplicates="keep")),
-    "SAOLA, alpha 0.05": once(lambda: ss.SAOLA(measure="fisher_z", alpha=0.05, duplicates="keep")),
-    "SAOLA-max": once(lambda: ss.SAOLA(measure="fisher_z", bound="max", duplicates="keep")),
-    "group-SAOLA": grouped(lambda: ss.GroupSAOLA(measure="fisher_z", duplicates="keep")),
-    "OGFS": grouped(lambda: ss.OGFS()),
-    "Fast-OSFS": once(lambda: ss.FastOSFS(measure="fisher_z", duplicates="keep")),
-    "alpha-investing": once(lambda: ss.AlphaInvesting()),
-    "OFS": first_order,
-    "FCBF": once(lambda: ss.FCBF()),
-    "IAMB": once(lambda: ss.IAMB(measure="fisher_z")),
-    "MMMB": once(lambda: ss.MMMB(measure="fisher_z")),
+    "SAOLA": make_single_choice(lambda: ss.SAOLA(measure="fisher_z", duplicates="keep")),
+    "SAOLA, alpha 0.05": make_single_choice(
+        lambda: ss.SAOLA(measure="fisher_z", alpha=0.05, duplicates="keep")
+    ),
+    "SAOLA-max": make_single_choice(
+        lambda: ss.SAOLA(measure="fisher_z", bound="max", duplicates="keep")
+    ),
+    "group-SAOLA": make_grouped_choice(
+        lambda: ss.GroupSAOLA(measure="fisher_z", duplicates="keep")
+    ),
+    "OGFS": make_grouped_choice(lambda: ss.OGFS()),
+    "Fast-OSFS": make_single_choice(lambda: ss.FastOSFS(measure="fisher_z", duplicates="keep")),
+    "alpha-investing": make_single_choice(lambda: ss.AlphaInvesting()),
+    "OFS": choose_with_ofs,
+    "FCBF": make_single_choice(lambda: ss.FCBF()),
+    "IAMB": make_single_choice(lambda: ss.IAMB(measure="fisher_z")),
+    "MMMB": make_single_choice(lambda: ss.MMMB(measure="fisher_z")),
 }
-DRAWN = ("group-SAOLA", "OGFS", "OFS")  # chance plays a part also where the rows are given
+DRAWN = ("group-SAOLA", "OGFS", "OFS")  # random even if the rows are given
 
 
-def judged(split: Split, choice: Choice) -> list[float]:
-    """Accuracy with each classifier, then the balanced ones; guessing where nothing was selected."""
+def judge(split: Split, choice: Choice) -> list[float]:
+    """Return accuracies, then balanced accuracies, with each classifier.
+
+    Where nothing was selected, it is the accuracy of guessing.
+    """
     from sklearn.metrics import accuracy_score, balanced_accuracy_score
     from sklearn.neighbors import KNeighborsClassifier
     from sklearn.pipeline import make_pipeline
@@ -208,8 +216,8 @@ def judged(split: Split, choice: Choice) -> list[float]:
 
 
 @cache
-def warm(method: str) -> None:
-    """Have the kernels of a method compiled before any clock starts."""
+def warm_up(method: str) -> None:
+    """Compile the kernels of a method before any clock starts."""
     from scipy.sparse import csc_array
 
     random = np.random.default_rng(0)
@@ -219,43 +227,45 @@ def warm(method: str) -> None:
         pass
 
 
-def run_of(data: Folders, name: str, method: str, run: int) -> list[float]:
-    """What ``MEASURES`` names, of one run; of several choices the best, as the paper takes it."""
+def run_once(data: Folders, name: str, method: str, run: int) -> list[float]:
+    """Return the ``MEASURES`` of one run, with the best of several choices, as in the paper."""
     warnings.simplefilter("ignore")
-    warm(method)
+    warm_up(method)
     split = split_of(data, name, run)
-    tried = [(choice, judged(split, choice)) for choice in METHODS[method](split, run)]
-    choice, scores = max(tried, key=lambda pair: sum(pair[1][:3]))
+    scored = [(choice, judge(split, choice)) for choice in METHODS[method](split, run)]
+    choice, scores = max(scored, key=lambda pair: sum(pair[1][:3]))
     return [choice.features.size, choice.n_groups or 0, *scores, choice.seconds]
 
 
-_measured: dict[
-    tuple[Folders, bool, str, str], F64
-] = {}  # tables share runs: those of one command are made once
+# Tables share runs: those of one command are made once.
+_measurements: dict[tuple[Folders, bool, str, str], F64] = {}
 
 
-def measured(
+def measure(
     setting: Setting, sets: Sequence[str], methods: Sequence[str]
 ) -> dict[tuple[str, str], F64]:
-    """By set and method, a line for every run with what ``MEASURES`` names."""
+    """Return the ``MEASURES`` by set and method, with a line for every run."""
     pairs = [(name, method) for name in sets for method in methods]
     work = [
         (setting.data, name, method, run)
         for name, method in pairs
-        if (setting.data, setting.quick, name, method) not in _measured
+        if (setting.data, setting.quick, name, method) not in _measurements
         for run in range(n_runs(setting, name, method))
     ]
-    found: dict[tuple[str, str], list[list[float]]] = {}
-    for (_, name, method, _), line in zip(work, setting.each(run_of, work), strict=True):
-        found.setdefault((name, method), []).append(line)
-    _measured.update(
-        {(setting.data, setting.quick, *pair): np.array(lines) for pair, lines in found.items()}
+    lines_of: dict[tuple[str, str], list[list[float]]] = {}
+    for (_, name, method, _), line in zip(work, setting.map(run_once, work), strict=True):
+        lines_of.setdefault((name, method), []).append(line)
+    _measurements.update(
+        {
+            (setting.data, setting.quick, *pair): np.array(pair_lines)
+            for pair, pair_lines in lines_of.items()
+        }
     )
-    return {pair: _measured[setting.data, setting.quick, *pair] for pair in pairs}
+    return {pair: _measurements[setting.data, setting.quick, *pair] for pair in pairs}
 
 
 def n_runs(setting: Setting, name: str, method: str) -> int:
-    """One where nothing is drawn."""
+    """Return the number of runs, 1 where nothing is random."""
     if name in PARTS and method not in DRAWN:
         return 1
     return QUICK_RUNS if setting.quick else RUNS

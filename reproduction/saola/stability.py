@@ -1,8 +1,8 @@
-"""Figures 3, 4 and 13 of Yu, Wu, Ding, Pei (2016): how alike the features are that are selected from other rows.
+"""Figures 3, 4 and 13 of Yu, Wu, Ding, Pei (2016): the stability of selections.
 
-Each set is cut into five random folds, and a method selects from four of them; that goes on until
-there are 30 subsamples. Two selections are compared by Yu, Ding, Loscalzo's (2008) matching, and
-the mean is over all pairs.
+Each set is cut into five random folds, and a method selects from four of them; this is repeated
+until there are 30 subsamples. Two selections are compared by the matching of Yu, Ding, Loscalzo
+(2008), and the mean is over all pairs.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from ..beside import claims_table
 from ..data import Folders
 from ..experiment import Cell, Experiment, Setting, Table
 from .printed import PRINTED
-from .protocol import LEUKEMIA_FEATURES, METHODS, PARTS, Split, files_of, first_order
-from .tables import DRAWN, OPEN, PAPER, QUICK_SETS, SETS, Said
+from .protocol import LEUKEMIA_FEATURES, METHODS, PARTS, Split, choose_with_ofs, files_of
+from .tables import DRAWN, OPEN, PAPER, QUICK_SETS, SETS, PaperClaim
 
 Ids = NDArray[np.int64]
 
 FOLDS, SUBSAMPLES, QUICK_SUBSAMPLES = 5, 30, 5
-SAID = {
+PAPER_CLAIMS = {
     "fig3": (
-        Said("alpha-investing is the most stable", "alpha-investing", "SAOLA", "above"),
-        Said("SAOLA is much like Fast-OSFS", "SAOLA", "Fast-OSFS", "like"),
+        PaperClaim("alpha-investing is the most stable", "alpha-investing", "SAOLA", "above"),
+        PaperClaim("SAOLA is much like Fast-OSFS", "SAOLA", "Fast-OSFS", "like"),
     ),
-    "fig4": (Said("SAOLA is more stable than OFS", "SAOLA", "OFS", "above"),),
-    "fig13": (Said("SAOLA is much like SAOLA-max", "SAOLA", "SAOLA-max", "like"),),
+    "fig4": (PaperClaim("SAOLA is more stable than OFS", "SAOLA", "OFS", "above"),),
+    "fig13": (PaperClaim("SAOLA is much like SAOLA-max", "SAOLA", "SAOLA-max", "like"),),
 }
 COMPARED = {
     "fig3": ("SAOLA", "Fast-OSFS", "alpha-investing"),
@@ -59,15 +59,15 @@ NOTES = (
 
 
 def rows_of(data: Folders, name: str) -> tuple[Any, NDArray[np.float64]]:
-    """All rows of a set."""
+    """Return all rows of a set."""
     from scipy.sparse import vstack
 
     parts = [data.load(file, PARTS.get(name, LEUKEMIA_FEATURES)) for file in files_of(name)]
     return vstack([X for X, _ in parts], format="csr"), np.concatenate([y for _, y in parts])
 
 
-def selected(data: Folders, name: str, method: str, number: int) -> Ids:
-    """What a method selects from four of five folds."""
+def select_features(data: Folders, name: str, method: str, number: int) -> Ids:
+    """Return the features that a method selects from four of five folds."""
     warnings.simplefilter("ignore")
     X, y = rows_of(data, name)
     seed, fold = divmod(number, FOLDS)
@@ -75,60 +75,70 @@ def selected(data: Folders, name: str, method: str, number: int) -> Ids:
     kept = np.sort(np.delete(order, slice(fold * y.size // FOLDS, (fold + 1) * y.size // FOLDS)))
     split = Split(X[kept].tocsc(), y[kept], X[:0], y[:0])
     if method == "OFS":
-        return next(first_order(split, number, [int(PRINTED["VI"][name]["OFS"])])).features
+        return next(choose_with_ofs(split, number, [int(PRINTED["VI"][name]["OFS"])])).features
     return next(METHODS[method](split, number)).features
 
 
-def alike(data: Folders, name: str, one: Ids, others: Sequence[Ids]) -> list[float]:
+def match_pairs(data: Folders, name: str, first: Ids, others: Sequence[Ids]) -> list[float]:
+    """Return the matching of one selection with others."""
     X = rows_of(data, name)[0].tocsc()
-    return [yu_matching(one, other, X) for other in others]
+    return [yu_matching(first, second, X) for second in others]
 
 
-class Stable(NamedTuple):
-    """How stable a method is on a set."""
+class StabilityResult(NamedTuple):
+    """The stability of a method on a set."""
 
     matching: float
     nogueira: Stability
     size: float  # mean number of features
 
 
-_found: dict[tuple[Folders, bool, str, str], Stable] = {}  # SAOLA is in all three figures
+# results of this command, as SAOLA is in all three figures
+_results: dict[tuple[Folders, bool, str, str], StabilityResult] = {}
 
 
-def stable(setting: Setting, name: str, method: str) -> Stable:
+def measure_stability(setting: Setting, name: str, method: str) -> StabilityResult:
+    """Return the stability of a method on a set."""
     key = setting.data, setting.quick, name, method
-    if key not in _found:
+    if key not in _results:
         count = QUICK_SUBSAMPLES if setting.quick else SUBSAMPLES
-        found = setting.each(
-            selected, [(setting.data, name, method, number) for number in range(count)]
+        selections = setting.map(
+            select_features, [(setting.data, name, method, number) for number in range(count)]
         )
-        pairs = [(setting.data, name, one, found[at + 1 :]) for at, one in enumerate(found[:-1])]
-        matching = float(np.concatenate(setting.each(alike, pairs)).mean())
-        usual = nogueira(found, PARTS.get(name, LEUKEMIA_FEATURES))
-        _found[key] = Stable(matching, usual, float(np.mean([one.size for one in found])))
+        pairs = [
+            (setting.data, name, first, selections[position + 1 :])
+            for position, first in enumerate(selections[:-1])
+        ]
+        matching = float(np.concatenate(setting.map(match_pairs, pairs)).mean())
+        index = nogueira(selections, PARTS.get(name, LEUKEMIA_FEATURES))
+        _results[key] = StabilityResult(
+            matching, index, float(np.mean([ids.size for ids in selections]))
+        )
         setting.say(f"{name}, {method}: done")
-    return _found[key]
+    return _results[key]
 
 
-def tables(figure: str, setting: Setting) -> list[Table]:
+def make_tables(figure: str, setting: Setting) -> list[Table]:
+    """Return the table of a figure, and the paper's claims about it."""
     sets = QUICK_SETS if setting.quick else SETS
-    found = {
-        (name, method): stable(setting, name, method)
+    results = {
+        (name, method): measure_stability(setting, name, method)
         for name in sets
         for method in COMPARED[figure]
     }
     rows: list[list[Cell]] = [
         [
             f"{name}, {method}",
-            f"{one.matching:.3f}",
-            f"{one.nogueira.value:.3f} ({one.nogueira.low:.3f} to {one.nogueira.high:.3f})",
-            f"{one.size:.1f}",
+            f"{result.matching:.3f}",
+            f"{result.nogueira.value:.3f}"
+            f" ({result.nogueira.low:.3f} to {result.nogueira.high:.3f})",
+            f"{result.size:.1f}",
         ]
-        for (name, method), one in found.items()
+        for (name, method), result in results.items()
     ]
     columns = ["set, method", "Yu's matching", "Nogueira's measure", "features"]
-    matchings = {pair: one.matching for pair, one in found.items()}
-    claims = claims_table([said.claim(matchings) for said in SAID[figure]])
+    matchings = {pair: result.matching for pair, result in results.items()}
+    claims = claims_table([claim.check(matchings) for claim in PAPER_CLAIMS[figure]])
     return [Table("Stability over subsamples of the rows", columns, rows), claims]
 
 
@@ -139,7 +149,7 @@ EXPERIMENTS = [
         PAPER,
         files_of(*SETS),
         3,
-        partial(tables, figure),
+        partial(make_tables, figure),
         NOTES,
         quick_data=files_of(*QUICK_SETS),
     )

@@ -1,4 +1,7 @@
-"""SOFS: Wu, Hoi, Mei, Yu (2017), large-scale online feature selection for ultra-high dimensional sparse data (P1)."""
+"""SOFS: Wu, Hoi, Mei, Yu (2017), the experiments of the paper (P1).
+
+The paper is on large-scale online feature selection for ultra-high dimensional sparse data.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Online substitution: Yang, Fujimaki, Kusumura, Liu (2016), a limited-memory algorithm and its parallel form (P2)."""
+"""Online substitution: Yang, Fujimaki, Kusumura, Liu (2016), the experiments of the paper (P2).
+
+The paper is on a limited-memory algorithm and its parallel form.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The synthetic problems of Yang, Fujimaki, Kusumura, Liu (2016), section 5, and harder ones of the same kind."""
+"""The synthetic problems of Yang, Fujimaki, Kusumura, Liu (2016), section 5, and harder ones."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 F64 = NDArray[np.float64]
 
-TRUE = 100  # features that matter, and as many are selected
+TRUE = 100  # the number of true features, and of those to select
 CORRELATION = 0.5
 IN_A_BLOCK = 20
 ONES = 0.01  # of a binary column
@@ -18,7 +18,7 @@ SCALES = (0.0, 3.0)  # powers of 10
 
 
 class Recipe(NamedTuple):
-    """What is drawn."""
+    """The parameters of a random problem."""
 
     p: int
     loss: str = "squared"
@@ -29,11 +29,12 @@ class Recipe(NamedTuple):
 
     @property
     def rows(self) -> int:
+        """Return the number of rows."""
         return round(1.2 * self.s * np.log2(self.p)) if self.n is None else self.n
 
 
 class Problem(NamedTuple):
-    """Rows to learn, rows to test on, and the truth."""
+    """Rows to learn, rows to test on, and the true features with their weights."""
 
     recipe: Recipe
     X: F64
@@ -45,11 +46,12 @@ class Problem(NamedTuple):
 
 
 def normal(random: np.random.Generator, n: int, p: int) -> F64:
+    """Return independent normal columns."""
     return random.standard_normal((n, p))
 
 
 def autoregressive(random: np.random.Generator, n: int, p: int) -> F64:
-    """Every column correlates with the one before it."""
+    """Return columns that correlate with the column before them."""
     columns = random.standard_normal((n, p))
     for j in range(1, p):
         columns[:, j] = (
@@ -59,7 +61,7 @@ def autoregressive(random: np.random.Generator, n: int, p: int) -> F64:
 
 
 def in_blocks(random: np.random.Generator, n: int, p: int) -> F64:
-    """Columns next to one another share a factor."""
+    """Return columns in blocks that share a factor."""
     factors = np.repeat(random.standard_normal((n, -(-p // IN_A_BLOCK))), IN_A_BLOCK, axis=1)[:, :p]
     columns: F64 = np.sqrt(CORRELATION) * factors + np.sqrt(
         1.0 - CORRELATION
@@ -68,7 +70,10 @@ def in_blocks(random: np.random.Generator, n: int, p: int) -> F64:
 
 
 def binary(random: np.random.Generator, n: int, p: int) -> F64:
-    """Few ones, as many in every column on average, divided by their standard deviation."""
+    """Return columns with few ones, divided by their standard deviation.
+
+    All columns have the same number of ones on average.
+    """
     columns: F64 = (random.random((n, p)) < ONES) / np.sqrt(ONES * (1.0 - ONES))
     return columns
 
@@ -83,10 +88,11 @@ DESIGNS: dict[str, Callable[[np.random.Generator, int, int], F64]] = {
 
 
 def draw(recipe: Recipe, seed: int) -> Problem:
-    """A problem: normal weights at random columns; numbers with noise, or the sign of the scores as classes.
+    """Return a random problem: random columns have normal weights.
 
-    The weights belong to columns of variance 1. The design "scaled" multiplies them, and divides
-    their weights, after the target was made, by factors spread evenly on a log scale.
+    The target is the scores with noise for numbers, or their signs for classes. The weights belong
+    to columns of variance 1. The design "scaled" multiplies these columns, and divides their
+    weights, by factors that are uniform on a log scale, after the target was made.
     """
     random = np.random.default_rng(seed)
     n, p = recipe.rows, recipe.p
@@ -94,7 +100,7 @@ def draw(recipe: Recipe, seed: int) -> Problem:
     X, X_test = make(random, n, p), make(random, n, p)
     ids = np.sort(random.choice(p, recipe.s, replace=False))
     weights = random.standard_normal(recipe.s)
-    y, y_test = (target(random, part[:, ids] @ weights, recipe) for part in (X, X_test))
+    y, y_test = (target(random, columns[:, ids] @ weights, recipe) for columns in (X, X_test))
     if recipe.design == "scaled":
         factors = 10.0 ** random.uniform(*SCALES, p)
         X, X_test, weights = X * factors, X_test * factors, weights / factors[ids]
@@ -102,7 +108,7 @@ def draw(recipe: Recipe, seed: int) -> Problem:
 
 
 def target(random: np.random.Generator, scores: F64, recipe: Recipe) -> F64:
-    """What there is to learn, of rows with these scores."""
+    """Return the target of rows with these scores."""
     if recipe.loss == "squared":
         return scores + recipe.noise * random.standard_normal(scores.size)
     return np.where(scores > 0.0, 1.0, -1.0)

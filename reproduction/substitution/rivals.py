@@ -1,12 +1,12 @@
-"""What Yang, Fujimaki, Kusumura, Liu (2016) compare with, as far as streamsieve has no method for it.
+"""Rivals of Yang, Fujimaki, Kusumura, Liu (2016) for which streamsieve has no method.
 
-Every one gives the ids of the columns it selects; ``refit`` then fits the same model to those of
-all of them.
+Every one returns the ids of the columns it selects; ``refit`` then fits the same model to the
+columns of each of them.
 
-- The two naive online methods take one coordinate step for every column that arrives: with an L1 penalty, set so that
-  no fewer columns stay than are wanted, or with nothing but the largest weights kept (L0). For the
-  squared loss a step is exact; for the squared hinge and logistic loss it is that of the parabola
-  above the loss.
+- The two naive online methods make one coordinate step for every column that arrives: with an L1
+  penalty, set so that no fewer columns stay than are wanted, or with only the largest weights kept
+  (L0). For the squared loss a step is exact; for the squared hinge and logistic loss it is that of
+  the parabola above the loss.
 - Lasso: scikit-learn's path, where it first has as many columns as are wanted.
 - L1 squared hinge, L1 logistic: LIBLINEAR, with the penalty by bisection.
 
@@ -33,12 +33,12 @@ PENALTIES = {"squared_hinge": (-4.0, 1.0), "logistic": (-4.0, 2.0)}  # powers of
 
 
 def refit(X: Any, y: F64, ids: Ids, loss: str) -> Any:
-    """The linear model of some columns, all of them."""
+    """Fit a linear model of some columns that keeps all of them."""
     return ss.OnlineSubstitution(ids.size, loss=loss, n_scans=1).fit(X[:, ids], y)
 
 
 def standardized(X: F64) -> F64:
-    """Columns of mean 0 and variance 1, a line each; of columns that never vary only 0."""
+    """Return columns with mean 0 and variance 1, one per line; constant columns become 0."""
     lines = np.ascontiguousarray(X.T) - X.mean(axis=0)[:, None]
     deviations = lines.std(axis=1, keepdims=True)
     scaled: F64 = lines / np.where(deviations > 0.0, deviations, 1.0)
@@ -46,7 +46,7 @@ def standardized(X: F64) -> F64:
 
 
 def derivative(loss: str, scores: F64, y: F64) -> F64:
-    """Of the loss of every row by its score."""
+    """Return the derivative of the loss of every row by its score."""
     if loss == "squared":
         return scores - y
     if loss == "squared_hinge":
@@ -54,20 +54,20 @@ def derivative(loss: str, scores: F64, y: F64) -> F64:
     return -y * 0.5 * (1.0 - np.tanh(0.5 * y * scores))
 
 
-def largest(weights: F64, k: int) -> Ids:
-    """Where the k largest weights are that are not 0, ascending."""
+def largest_ids(weights: F64, k: int) -> Ids:
+    """Return the ids of the k largest weights that are not 0, in ascending order."""
     order = np.argsort(-np.abs(weights), kind="stable")[:k]
     return np.sort(order[weights[order] != 0.0])
 
 
 def l1_steps(lines: F64, y: F64, loss: str, penalty: float, scans: int = SCANS) -> F64:
-    """A proximal step for every column that arrives; the weights after the last one."""
+    """Make a proximal step for every column that arrives; return the last weights."""
     weights, scores = np.zeros(len(lines)), np.zeros(y.size)
-    bend = CURVATURE[loss]
+    curvature = CURVATURE[loss]
     for _ in range(scans):
         for j, line in enumerate(lines):
-            led = weights[j] - line @ derivative(loss, scores, y) / (y.size * bend)
-            weight = np.sign(led) * max(0.0, abs(led) - penalty / bend)
+            unpenalised = weights[j] - line @ derivative(loss, scores, y) / (y.size * curvature)
+            weight = np.sign(unpenalised) * max(0.0, abs(unpenalised) - penalty / curvature)
             if weight != weights[j]:
                 scores += (weight - weights[j]) * line
                 weights[j] = weight
@@ -75,7 +75,7 @@ def l1_steps(lines: F64, y: F64, loss: str, penalty: float, scans: int = SCANS) 
 
 
 def l0_steps(lines: F64, y: F64, loss: str, k: int, scans: int = SCANS) -> F64:
-    """A step for every column that arrives, after which the smallest weight of more than k is dropped."""
+    """Make a step for every column that arrives, and drop the smallest of more than k weights."""
     weights, scores = np.zeros(len(lines)), np.zeros(y.size)
     kept: list[int] = []
     for _ in range(scans):
@@ -86,36 +86,45 @@ def l0_steps(lines: F64, y: F64, loss: str, k: int, scans: int = SCANS) -> F64:
             weights[j] += change
             scores += change * line
             if len(kept) > k:
-                out = kept.pop(int(np.argmin(np.abs(weights[kept]))))
-                scores -= weights[out] * lines[out]
-                weights[out] = 0.0
+                dropped = kept.pop(int(np.argmin(np.abs(weights[kept]))))
+                scores -= weights[dropped] * lines[dropped]
+                weights[dropped] = 0.0
     return weights
 
 
 def by_l1_steps(X: F64, y: F64, k: int, loss: str) -> Ids:
-    """The penalty by bisection, between the one that lets nothing in and a thousandth of it."""
-    lines, y = standardized(X), centred(y, loss)
-    top = float(np.log10(np.abs(lines @ derivative(loss, np.zeros(y.size), y)).max() / y.size))
-    return largest(
-        fewest(lambda power: l1_steps(lines, y, loss, 10.0**-power), (-top, 3.0 - top), k), k
+    """Select by naive L1 steps, with the penalty by bisection.
+
+    It is between the penalty that lets no column in and a thousandth of it.
+    """
+    lines, y = standardized(X), centre_target(y, loss)
+    max_power = float(
+        np.log10(np.abs(lines @ derivative(loss, np.zeros(y.size), y)).max() / y.size)
+    )
+    return largest_ids(
+        search_fewest(
+            lambda power: l1_steps(lines, y, loss, 10.0**-power), (-max_power, 3.0 - max_power), k
+        ),
+        k,
     )
 
 
 def by_l0_steps(X: F64, y: F64, k: int, loss: str) -> Ids:
-    return largest(l0_steps(standardized(X), centred(y, loss), loss, k), k)
+    """Select by naive L0 steps."""
+    return largest_ids(l0_steps(standardized(X), centre_target(y, loss), loss, k), k)
 
 
 def by_lasso(X: F64, y: F64, k: int) -> Ids:
-    """The path of the squared loss; classes are numbers to it."""
+    """Select by the path of the lasso, with squared loss; classes are taken as numbers."""
     from sklearn.linear_model import lars_path
 
     path = lars_path(standardized(X).T, y - y.mean(), method="lasso", max_iter=3 * k)[2]
     counts = np.count_nonzero(path, axis=0)
-    return largest(path[:, int(np.argmax(counts >= min(k, counts.max())))], k)
+    return largest_ids(path[:, int(np.argmax(counts >= min(k, counts.max())))], k)
 
 
 def by_l1_liblinear(X: Any, y: F64, k: int, loss: str) -> Ids:
-    """For columns as they are, dense or sparse."""
+    """Select by LIBLINEAR with an L1 penalty, on columns as they are, dense or sparse."""
     from sklearn.linear_model import LogisticRegression
     from sklearn.svm import LinearSVC
 
@@ -127,30 +136,32 @@ def by_l1_liblinear(X: Any, y: F64, k: int, loss: str) -> Ids:
             model = LogisticRegression(l1_ratio=1.0, solver="liblinear", **options)
         return np.asarray(model.fit(X, y).coef_[0])
 
-    return largest(fewest(weights, PENALTIES[loss], k), k)
+    return largest_ids(search_fewest(weights, PENALTIES[loss], k), k)
 
 
-def centred(y: F64, loss: str) -> F64:
+def centre_target(y: F64, loss: str) -> F64:
+    """Return a numeric target minus its mean; classes as they are."""
     return y - y.mean() if loss == "squared" else y
 
 
-def fewest(weights: Callable[[float], F64], bounds: tuple[float, float], k: int) -> F64:
-    """By bisection, the weights with the fewest that are not 0 but no fewer than k; the most, if k is too many.
+def search_fewest(weights: Callable[[float], F64], bounds: tuple[float, float], k: int) -> F64:
+    """Return by bisection the weights with the fewest non-zeros, but no fewer than k.
 
-    ``weights`` gives more that are not 0 the larger its argument, on the whole.
+    If all have fewer, return those with the most. ``weights`` returns more non-zeros for larger
+    arguments, on the whole.
     """
     low, high = bounds
-    found: F64 | None = None
-    best = np.zeros(0)
+    enough: F64 | None = None
+    too_few = np.zeros(0)
     for _ in range(HALVINGS):
         middle = (low + high) / 2.0
-        now = weights(middle)
-        count = np.count_nonzero(now)
+        current = weights(middle)
+        count = np.count_nonzero(current)
         if count >= k:
-            high, found = middle, now
+            high, enough = middle, current
             if count == k:
                 break
         else:
             low = middle
-            best = now if count >= np.count_nonzero(best) else best
-    return best if found is None else found
+            too_few = current if count >= np.count_nonzero(too_few) else too_few
+    return too_few if enough is None else enough

@@ -1,4 +1,4 @@
-"""What tests of training in parts share."""
+"""Shared helpers of the tests of training in parts."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from streamsieve.distributed.engine import Answer
 from streamsieve.distributed.local import ThreadEngine
 
 
-def assert_same(one: Any, other: Any) -> None:
-    """Two learners are the same, bit for bit."""
-    a, b = one.model(), other.model()
+def assert_same(first: Any, second: Any) -> None:
+    """Assert that two learners are the same, bit for bit."""
+    a, b = first.model(), second.model()
     for model in (a, b):
         for part in (model.header, model.header.get("warm_up") or {}):
-            part.pop("random", None)  # of methods that draw nothing
+            part.pop("random", None)  # the state of methods that draw nothing
     assert a.header == b.header
     assert a.arrays.keys() == b.arrays.keys()
     for name, array in a.arrays.items():
         np.testing.assert_array_equal(array, b.arrays[name], err_msg=name)
-    assert one.results.findings() == other.results.findings()
-    x, y = one.results.selection(), other.results.selection()
+    assert first.results.findings() == second.results.findings()
+    x, y = first.results.selection(), second.results.selection()
     np.testing.assert_array_equal(x.indices, y.indices)
     np.testing.assert_array_equal(x.scores, y.scores)
 
 
 class Losing(ThreadEngine):
-    """Pretends now and then that a worker is lost."""
+    """An engine that pretends now and then that a worker is lost."""
 
     every = 4
 
@@ -50,7 +50,7 @@ class LosingAll(Losing):
 
 
 class LosingOnce(Losing):
-    """Loses the first answer alone."""
+    """An engine that loses the first answer only."""
 
     every = 1
 
@@ -61,7 +61,10 @@ class LosingOnce(Losing):
 
 
 class LosingAfterAnAnswer(Losing):
-    """Loses every second answer, so that a worker that is alone answers once and is lost, again and again."""
+    """An engine that loses every second answer.
+
+    A worker that is alone answers once and is then lost, again and again.
+    """
 
     every = 2
 

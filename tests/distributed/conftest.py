@@ -1,6 +1,7 @@
 """The Ray cluster of the tests: one machine with three CPUs, to which a test may add another one.
 
-All tests of Ray go to one process of pytest-xdist, which starts it once."""
+All tests of Ray go to one process of pytest-xdist, which starts it once.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ STORE_BYTES = 100 << 20
 
 @pytest.fixture
 def short_folder() -> Iterator[Path]:
-    """A folder with a short path, as names of sockets must be."""
+    """Yield a folder with a short path, as paths of sockets must be."""
     yield from make_short_folder()
 
 
@@ -33,7 +34,7 @@ def ray_cluster() -> Iterator[Any]:
     import ray
     from ray.cluster_utils import Cluster
 
-    from streamsieve.distributed.ray_cluster import QUIET, _environment, _read_settings
+    from streamsieve.distributed.ray_cluster import QUIET, _read_settings, _set_environment
 
     settings = {
         "RAY_AUTH_MODE": "token",
@@ -41,10 +42,9 @@ def ray_cluster() -> Iterator[Any]:
         "RAY_USAGE_STATS_ENABLED": "0",
     }
     settings |= {"RAY_health_check_period_ms": "500"}  # a lost machine is found sooner
-    for folder in (
-        make_short_folder()
-    ):  # or a cluster that a user starts meanwhile would be taken for this one
-        with _environment(settings | {"RAY_TMPDIR": str(folder)}):
+    # In a folder of its own: the cluster must not be mistaken for one that a user starts meanwhile.
+    for folder in make_short_folder():
+        with _set_environment(settings | {"RAY_TMPDIR": str(folder)}):
             _read_settings()
             machine = {
                 "num_cpus": 3,

@@ -1,4 +1,7 @@
-"""Workers for tests that kill them: in a module of their own, so that other processes can import them."""
+"""Workers for tests that kill them.
+
+They are in a module of their own, so that other processes can import them.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from streamsieve.distributed import asyos_worker, rows
 
 
 class Mortal(asyos_worker.SubstitutionWorker):
-    """Answers often, so that there is a time to kill it in a short run, and says how."""
+    """A worker that answers often, so that a short run can be killed, and that returns its pid."""
 
     def __init__(self, *args: Any) -> None:
         asyos_worker.SLICE_SECONDS = 0.02  # in a process that is for this worker alone
@@ -20,7 +23,7 @@ class Mortal(asyos_worker.SubstitutionWorker):
 
 
 class MortalRowWorker(rows.RowWorker):
-    """Says which process it is in."""
+    """A worker of rows that returns its pid."""
 
     def pid(self) -> int:
         return os.getpid()

@@ -1,4 +1,7 @@
-"""AsyOS by workers that run at the same time. Errors are those of the model on the data, never the centre's."""
+"""AsyOS by workers that run at the same time.
+
+Errors are those of the model on the data, never those that the centre has.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,8 @@ from streamsieve.training import train
 from .mortal import Mortal
 
 ENGINES = {"processes": ProcessEngine, "threads": ThreadEngine}
-CLOSE = 1.05  # times the error of one process: which columns beside the planted ones are kept depends on timing
+# Times the error of one process: which columns are kept beside the planted ones depends on timing.
+CLOSE = 1.05
 
 
 @pytest.fixture(params=list(ENGINES))
@@ -37,7 +41,7 @@ def engine(request) -> Iterator[Engine]:
 
 
 def planted(seed=0, n_rows=2000, n_columns=1500, n_true=20, correlation=0.0):
-    """Columns, a target that some of them make, and which these are."""
+    """Return columns, a target that depends on some of them, and the ids of these."""
     random = np.random.default_rng(seed)
     common = random.normal(0, 1, (n_rows, 1))
     X = np.sqrt(correlation) * common + np.sqrt(1 - correlation) * random.normal(
@@ -49,7 +53,7 @@ def planted(seed=0, n_rows=2000, n_columns=1500, n_true=20, correlation=0.0):
 
 
 def error_of(learner, X, y):
-    """||X w - y|| by the selected columns and their weights."""
+    """Return ||X w - y|| for the selected columns and their weights."""
     model = learner.results.linear_model()
     return float(np.linalg.norm(X[:, model.ids] @ model.weights + model.intercept - y))
 
@@ -71,14 +75,14 @@ def in_one_process(X, y, wanted=40, **params):
 
 
 def centre_of(engine):
-    """The centres that an engine makes from now on."""
+    """Return a list to which the engine appends the centres it makes from now on."""
     made, make = [], engine.centre
     engine.centre = lambda n_rows: made.append(make(n_rows)) or made[-1]
     return made
 
 
 def check_the_centre(centre, learner):
-    """What the centre has is what the workers' columns make."""
+    """Assert that the scores in the centre are those of the workers' columns."""
     np.testing.assert_allclose(
         centre.scores(), learner.memory.state.parts.sum(axis=0), rtol=0, atol=1e-9
     )
@@ -91,19 +95,19 @@ def check_the_centre(centre, learner):
 def test_reaches_the_error_of_one_process(engine, seed):
     X, y, true = planted(seed)
     made = centre_of(engine)
-    found, alone = on_engine(engine, X, y), in_one_process(X, y)
-    assert error_of(found, X, y) < CLOSE * error_of(alone, X, y)
-    assert recall_of(found, true) >= recall_of(alone, true) - 0.05
-    check_the_centre(made[0], found)
+    learner, alone = on_engine(engine, X, y), in_one_process(X, y)
+    assert error_of(learner, X, y) < CLOSE * error_of(alone, X, y)
+    assert recall_of(learner, true) >= recall_of(alone, true) - 0.05
+    check_the_centre(made[0], learner)
 
 
 def test_the_level_is_found_by_all_workers(engine):
     X, y, _ = planted()
     y = np.where(y > np.quantile(y, 0.8), "rare", "usual")
-    found = on_engine(engine, X, y, 6, refit=False)
+    learner = on_engine(engine, X, y, 6, refit=False)
     scores = (
-        X[:, found.results.linear_model().ids] @ found.results.linear_model().weights
-        + found.results.linear_model().intercept
+        X[:, learner.results.linear_model().ids] @ learner.results.linear_model().weights
+        + learner.results.linear_model().intercept
     )
     assert (1 / (1 + np.exp(scores))).mean() == pytest.approx(0.2, abs=0.03)
 
@@ -117,16 +121,16 @@ def test_one_worker_is_one_process_to_the_bit(sparse, loss):
     y = y if loss == "squared" else np.where(y > 1, 1, 0)
     alone = in_one_process(csc_array(X) if sparse else X, y, loss=loss)
     with ThreadEngine(1) as engine:
-        found = on_engine(engine, csc_array(X) if sparse else X, y, loss=loss)
-    check_same(found, alone)
+        learner = on_engine(engine, csc_array(X) if sparse else X, y, loss=loss)
+    check_same(learner, alone)
     simulated = ASYOS.make(40, workers=1, loss=loss)
     train(simulated, ArraySource(csc_array(X) if sparse else X, y))
     assert (
-        simulated.results.linear_model().ids.tolist() == found.results.linear_model().ids.tolist()
+        simulated.results.linear_model().ids.tolist() == learner.results.linear_model().ids.tolist()
     )
     np.testing.assert_allclose(
         simulated.results.linear_model().weights,
-        found.results.linear_model().weights,
+        learner.results.linear_model().weights,
         rtol=0,
         atol=1e-9,
     )
@@ -138,17 +142,17 @@ def test_one_worker_in_a_process_is_one_process_to_the_bit():
         check_same(on_engine(engine, X, y), in_one_process(X, y))
 
 
-def check_same(found, alone):
-    ours, theirs = found.memory.state, alone.memory.state
+def check_same(learner, alone):
+    ours, theirs = learner.memory.state, alone.memory.state
     used = ours.ids.size
     assert ours.ids.tolist() == theirs.slots.ids[:used].tolist()
     assert ours.weights.tolist() == theirs.weights[:used].tolist()
     assert ours.level.tolist() == theirs.level.tolist()
     assert (
-        found.results.linear_model().weights.tolist()
+        learner.results.linear_model().weights.tolist()
         == alone.results.linear_model().weights.tolist()
     )
-    assert found.results.linear_model().intercept == alone.results.linear_model().intercept
+    assert learner.results.linear_model().intercept == alone.results.linear_model().intercept
 
 
 def test_counts_and_names_are_those_of_all_columns(engine, tmp_path):
@@ -173,8 +177,8 @@ def test_counts_and_names_are_those_of_all_columns(engine, tmp_path):
 def test_a_column_is_kept_by_one_worker_only():
     X, y, _ = planted(n_columns=90)
     with ThreadEngine(4) as engine:
-        found = on_engine(engine, X, y, 60, m=8.0, n_scans=5)
-    ids = found.memory.state.ids
+        learner = on_engine(engine, X, y, 60, m=8.0, n_scans=5)
+    ids = learner.memory.state.ids
     assert np.unique(ids).size == ids.size == 60
 
 
@@ -198,23 +202,23 @@ def test_a_killed_worker_does_not_lose_the_run(fraction, monkeypatch):
     with ProcessEngine(2) as engine:
 
         def watch(progress):
-            if not killed and progress.done >= fraction * progress.total and engine.asked:
-                victim = max(engine.asked)
+            if not killed and progress.done >= fraction * progress.total and engine.pending:
+                victim = max(engine.pending)
                 killed[victim] = engine.processes[victim].process.pid
                 os.kill(killed[victim], signal.SIGKILL)
 
         made = centre_of(engine)
-        found = on_engine(engine, X, y, watch=watch, n_scans=4)
+        learner = on_engine(engine, X, y, watch=watch, n_scans=4)
         assert all(engine.processes[victim].process.pid != pid for victim, pid in killed.items())
     assert killed
-    assert error_of(found, X, y) < CLOSE * error_of(alone, X, y)
-    assert recall_of(found, true) == 1.0
-    assert found.n_learned == 4 * X.shape[1]
-    check_the_centre(made[0], found)
+    assert error_of(learner, X, y) < CLOSE * error_of(alone, X, y)
+    assert recall_of(learner, true) == 1.0
+    assert learner.n_learned == 4 * X.shape[1]
+    check_the_centre(made[0], learner)
 
 
 class LosingEngine(ThreadEngine):
-    """Loses workers when told to: their answer is lost with all that they knew."""
+    """An engine that loses chosen answers of workers, with all that the workers knew."""
 
     def __init__(self, n_workers, losses):
         super().__init__(n_workers)
@@ -237,25 +241,25 @@ def test_a_lost_worker_starts_again_from_what_it_had_handed_over(losses, monkeyp
     X, y, true = planted(3)
     with LosingEngine(2, losses) as engine:
         made = centre_of(engine)
-        found = on_engine(engine, X, y)
+        learner = on_engine(engine, X, y)
         assert engine.answered[0] > 150
-    assert error_of(found, X, y) < CLOSE * error_of(in_one_process(X, y), X, y)
-    assert recall_of(found, true) == 1.0
-    assert found.n_learned == 2 * X.shape[1]
-    assert found.results.n_features_seen_ == X.shape[1]
-    check_the_centre(made[0], found)
+    assert error_of(learner, X, y) < CLOSE * error_of(in_one_process(X, y), X, y)
+    assert recall_of(learner, true) == 1.0
+    assert learner.n_learned == 2 * X.shape[1]
+    assert learner.results.n_features_seen_ == X.shape[1]
+    check_the_centre(made[0], learner)
 
 
 def test_a_lost_worker_that_is_alone_ends_as_if_it_had_not_been_lost(monkeypatch):
     monkeypatch.setattr(asyos_worker, "SLICE_SECONDS", 0.0)
     X, y, _ = planted(n_rows=500, n_columns=600)
     with LosingEngine(1, {(0, 3), (0, 6), (0, 10), (0, 11), (0, 21), (0, 30)}) as engine:
-        found = on_engine(engine, X, y)
-    check_same(found, in_one_process(X, y))
+        learner = on_engine(engine, X, y)
+    check_same(learner, in_one_process(X, y))
 
 
 def test_a_worker_that_is_lost_again_and_again_ends_the_run(monkeypatch):
-    """That it was ready each time does not count."""
+    """Being ready each time does not count as progress."""
     monkeypatch.setattr(asyos_worker, "SLICE_SECONDS", 0.0)
     X, y, _ = planted(n_rows=500, n_columns=600)
     with LosingEngine(2, {(0, answer) for answer in range(20, 40)}) as engine:
@@ -276,7 +280,7 @@ def test_a_worker_that_is_ready_has_made_no_progress(monkeypatch):
 
 
 def test_the_part_of_a_lost_worker_is_taken_back(monkeypatch):
-    """Once it is lost, and until another has registered, the centre has the parts of the others alone."""
+    """While a lost worker has no successor, the centre has only the parts of the others."""
     monkeypatch.setattr(asyos_worker, "SLICE_SECONDS", 0.0)
     X, y, _ = planted(3)
     forgotten = []
@@ -300,17 +304,17 @@ def test_the_part_of_a_lost_worker_is_taken_back(monkeypatch):
 def test_fewer_columns_than_workers():
     X, y, _ = planted(n_columns=3, n_true=2)
     with ThreadEngine(5) as engine:
-        found = on_engine(engine, X, y, 20)
-    assert found.params.workers == 3
-    assert found.results.selection().indices.tolist() == [0, 1, 2]
+        learner = on_engine(engine, X, y, 20)
+    assert learner.params.workers == 3
+    assert learner.results.selection().indices.tolist() == [0, 1, 2]
 
 
 def test_fewer_columns_wanted_than_workers():
     X, y, _ = planted(n_true=2)
     with ThreadEngine(4) as engine:
-        found = on_engine(engine, X, y, 2, workers=2)
-    assert found.params.workers == 2
-    assert len(found.results.selection()) == 2
+        learner = on_engine(engine, X, y, 2, workers=2)
+    assert learner.params.workers == 2
+    assert len(learner.results.selection()) == 2
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -319,9 +323,9 @@ def test_a_bad_value_is_the_same_error(engine, value):
     X[7, 123] = value
     with pytest.raises(ss.DataError) as alone:
         in_one_process(X, y)
-    with pytest.raises(ss.DataError) as found:
+    with pytest.raises(ss.DataError) as distributed:
         on_engine(engine, X, y)
-    assert str(found.value) == str(alone.value)
+    assert str(distributed.value) == str(alone.value)
 
 
 def test_weights_that_diverge_are_an_error(engine):
@@ -337,7 +341,7 @@ def test_a_staleness_is_refused():
     X, y, _ = planted(n_columns=30)
     with (
         ThreadEngine(2) as engine,
-        pytest.raises(ss.UsageError, match="staleness=3 is of a simulation"),
+        pytest.raises(ss.UsageError, match="staleness=3 is a parameter of the simulation"),
     ):
         on_engine(engine, X, y, staleness=3)
 
@@ -384,7 +388,7 @@ def test_an_interrupt_leaves_no_process():
     run = subprocess.Popen(
         [sys.executable, "-c", SCRIPT], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    for _ in range(4):  # until they are well at work
+    for _ in range(4):  # until the workers are well at work
         pids = [int(pid) for pid in run.stdout.readline().split()]
     assert len(pids) == 2
     run.send_signal(signal.SIGINT)

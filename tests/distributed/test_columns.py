@@ -1,4 +1,4 @@
-"""Columns in shards: what is selected on several workers, and when some of them are lost."""
+"""Columns in shards: selections on several workers, also when some of them are lost."""
 
 from __future__ import annotations
 
@@ -50,7 +50,10 @@ def leukemia() -> ColumnSource:
 
 
 def correlated(n_rows: int = 300, n_features: int = 600, seed: int = 0) -> ArraySource:
-    """Columns in families of six that vary together; one in ten families says something about the target."""
+    """Return columns in families of six that vary together.
+
+    One in ten families is informative about the target.
+    """
     random = np.random.default_rng(seed)
     families = random.normal(size=(n_rows, n_features // 6))
     X = np.repeat(families, 6, axis=1) + 0.5 * random.normal(size=(n_rows, n_features))
@@ -80,13 +83,13 @@ def in_shards(
     return learner
 
 
-def jaccard(one: Any, other: Any) -> float:
-    a, b = (set(learner.results.selection().indices.tolist()) for learner in (one, other))
+def jaccard(first: Any, second: Any) -> float:
+    a, b = (set(learner.results.selection().indices.tolist()) for learner in (first, second))
     return len(a & b) / len(a | b)
 
 
 def explained(learner: Any, source: ArraySource) -> float:
-    """R2 of a least squares fit on the selected columns."""
+    """Return R2 of a least squares fit on the selected columns."""
     X = np.column_stack(
         [np.ones(source.n_rows or 0), source.matrix[:, learner.results.selection().indices]]
     )
@@ -99,12 +102,12 @@ def explained(learner: Any, source: ArraySource) -> float:
 
 @VARIANTS
 def test_one_worker_is_one_pass_bit_for_bit(method, params):
-    one, other = (
+    single, sharded = (
         sequential(leukemia(), method, **params),
         in_shards(leukemia(), 1, method, params=params),
     )
-    assert_same(one, other)
-    assert "approximate" not in other.training.details
+    assert_same(single, sharded)
+    assert "approximate" not in sharded.training.details
 
 
 # ---- several
@@ -113,17 +116,17 @@ def test_one_worker_is_one_pass_bit_for_bit(method, params):
 @pytest.mark.parametrize("n_workers", [2, 4, 8])
 def test_what_saola_selects_of_correlated_columns_is_nearly_the_same(n_workers):
     source = correlated()
-    one, other = sequential(source), in_shards(source, n_workers)
-    assert jaccard(one, other) >= 0.8
-    assert abs(explained(one, source) - explained(other, source)) < 0.02
-    assert other.training.details["workers"] == n_workers
-    approximate = other.training.details["approximate"]
+    single, sharded = sequential(source), in_shards(source, n_workers)
+    assert jaccard(single, sharded) >= 0.8
+    assert abs(explained(single, source) - explained(sharded, source)) < 0.02
+    assert sharded.training.details["workers"] == n_workers
+    approximate = sharded.training.details["approximate"]
     assert approximate["shards"] == n_workers
-    assert len(other.results.selection()) <= approximate["survivors"] < 600
+    assert len(sharded.results.selection()) <= approximate["survivors"] < 600
 
 
 def accuracy(learner: Any, X: Any, y: Any) -> float:
-    """How well a plain model does with the selected columns, in cross-validation."""
+    """Return the cross-validated accuracy of a simple model on the selected columns."""
     model = make_pipeline(StandardScaler(), LogisticRegression())
     return float(cross_val_score(model, X[:, learner.results.selection().indices], y, cv=5).mean())
 
@@ -132,21 +135,24 @@ def accuracy(learner: Any, X: Any, y: Any) -> float:
 @pytest.mark.parametrize("n_workers", [2, 4])
 @pytest.mark.parametrize(("method", "params"), METHODS_AND_PARAMETERS[:4])
 def test_what_is_selected_of_leukemia_is_as_good(method, params, n_workers):
-    """SAOLA depends on the order of the columns: what is the same in shards is more than in the other order."""
+    """Compare with the reverse order of columns, as SAOLA depends on the order.
+
+    More features are the same in shards than in reverse order.
+    """
     X, y = leukemia().matrix.toarray(), leukemia().targets()
-    one, other = (
+    single, sharded = (
         sequential(leukemia(), method, **params),
         in_shards(leukemia(), n_workers, method, params=params),
     )
     backwards = sequential(ArraySource(X[:, ::-1], y), method, **params)
     same = np.intersect1d(
-        one.results.selection().indices, X.shape[1] - 1 - backwards.results.selection().indices
+        single.results.selection().indices, X.shape[1] - 1 - backwards.results.selection().indices
     ).size
-    assert jaccard(one, other) > same / (
-        len(one.results.selection()) + len(backwards.results.selection()) - same
+    assert jaccard(single, sharded) > same / (
+        len(single.results.selection()) + len(backwards.results.selection()) - same
     )
-    assert jaccard(one, other) >= (0.9 if "bins" in params else 0.5)
-    assert accuracy(other, X, y) >= accuracy(one, X, y) - 0.04
+    assert jaccard(single, sharded) >= (0.9 if "bins" in params else 0.5)
+    assert accuracy(sharded, X, y) >= accuracy(single, X, y) - 0.04
 
 
 @pytest.mark.parametrize("task", ["regression", "classification"])
@@ -157,22 +163,24 @@ def test_online_substitution_finds_as_many_informative_columns(task, n_workers):
     blocks = list(test.row_blocks())
 
     def quality(learner: Any) -> float:
-        found, y = (
+        predicted, y = (
             np.concatenate([learner.results.predictor()(block).labels for block in blocks]),
             test.targets(),
         )
         return float(
-            np.mean(found == y) if task == "classification" else 1 - np.var(y - found) / np.var(y)
+            np.mean(predicted == y)
+            if task == "classification"
+            else 1 - np.var(y - predicted) / np.var(y)
         )
 
     def informative(learner: Any) -> int:
         return int(np.isin(source.informative_ids, learner.results.selection().indices).sum())
 
     params = {"n_features_to_select": 20}
-    one = sequential(source, "online-substitution", **params)
-    other = in_shards(source, n_workers, "online-substitution", params=params)
-    assert informative(other) >= informative(one) - 1 >= 10
-    assert abs(quality(one) - quality(other)) < 0.02
+    single = sequential(source, "online-substitution", **params)
+    sharded = in_shards(source, n_workers, "online-substitution", params=params)
+    assert informative(sharded) >= informative(single) - 1 >= 10
+    assert abs(quality(single) - quality(sharded)) < 0.02
 
 
 @VARIANTS
@@ -181,28 +189,29 @@ def test_counts_are_those_of_all_columns(method, params, n_workers):
     source = correlated()
     if params.get("measure") == "su":
         source = ArraySource(source.matrix, source.y > 0)
-    one, other = (
+    single, sharded = (
         sequential(source, method, **params),
         in_shards(source, n_workers, method, params=params),
     )
-    for known in ("n_features_in_", "n_features_seen_", "n_nonzero_", "n_constant_", "n_rows_"):
-        assert getattr(one.results, known) == getattr(other.results, known), known
-    assert one.n_learned == other.n_learned
+    for name in ("n_features_in_", "n_features_seen_", "n_nonzero_", "n_constant_", "n_rows_"):
+        assert getattr(single.results, name) == getattr(sharded.results, name), name
+    assert single.n_learned == sharded.n_learned
     if "saola" in method:
-        assert one.results.measures_ == other.results.measures_
-        assert one.results.counts_["irrelevant"] == other.results.counts_["irrelevant"]
-        assert sum(other.results.counts_.values()) == 600
-        assert other.results.counts_["kept"] == len(other.results.selection())
+        assert single.results.measures_ == sharded.results.measures_
+        assert single.results.counts_["irrelevant"] == sharded.results.counts_["irrelevant"]
+        assert sum(sharded.results.counts_.values()) == 600
+        assert sharded.results.counts_["kept"] == len(sharded.results.selection())
 
 
 def test_columns_without_values_and_constant_ones_are_counted():
     X = np.random.default_rng(0).normal(size=(50, 40))
     X[:, ::4], X[:, 1::8] = 0, 3
     source = ArraySource(X, X[:, 2] > 0)
-    one, other = sequential(source), in_shards(source, 3)
-    assert one.results.n_constant_ == other.results.n_constant_ == 15
+    single, sharded = sequential(source), in_shards(source, 3)
+    assert single.results.n_constant_ == sharded.results.n_constant_ == 15
     assert (
-        one.results.findings().details["constant"] == other.results.findings().details["constant"]
+        single.results.findings().details["constant"]
+        == sharded.results.findings().details["constant"]
     )
 
 
@@ -218,12 +227,12 @@ def test_names_are_those_of_the_columns():
 @pytest.mark.parametrize("length", [1, 4, 90])
 def test_groups_may_be_cut(n_workers, length):
     source, groups = correlated(), np.arange(600) // length
-    one = sequential(source, "group-saola", groups)
-    other = in_shards(source, n_workers, "group-saola", groups=groups)
-    assert jaccard(one, other) >= 0.7
-    selection = other.results.selection()
+    single = sequential(source, "group-saola", groups)
+    sharded = in_shards(source, n_workers, "group-saola", groups=groups)
+    assert jaccard(single, sharded) >= 0.7
+    selection = sharded.results.selection()
     np.testing.assert_array_equal(selection.groups, selection.indices // length)
-    assert other.results.findings().details["groups"] == selection.groups.tolist()
+    assert sharded.results.findings().details["groups"] == selection.groups.tolist()
 
 
 def test_groups_of_a_file_are_known(tmp_path):
@@ -231,8 +240,8 @@ def test_groups_of_a_file_are_known(tmp_path):
     block = columns_of(source.matrix, groups=np.arange(600) // 20, names=source.feature_names)
     write_columns(tmp_path / "columns.arrow", ColumnBlockSource([block], source.y, n_features=600))
     expected = in_shards(source, 3, "group-saola", groups=np.arange(600) // 20)
-    found = in_shards(open_source(tmp_path / "columns.arrow"), 3, "group-saola", ProcessEngine)
-    assert_same(expected, found)
+    learner = in_shards(open_source(tmp_path / "columns.arrow"), 3, "group-saola", ProcessEngine)
+    assert_same(expected, learner)
 
 
 def test_nothing_may_be_left():
@@ -272,11 +281,11 @@ def test_rows_are_transposed_first():
 @pytest.mark.parametrize("n_workers", [1, 3])
 def test_lost_workers_change_nothing(method, params, n_workers):
     expected = in_shards(leukemia(), n_workers, method, params=params)
-    found = in_shards(
+    learner = in_shards(
         leukemia(), n_workers, method, LosingOften if n_workers > 1 else LosingOnce, params=params
     )
-    assert found.training.details["lost_workers"] > 0
-    assert_same(expected, found)
+    assert learner.training.details["lost_workers"] > 0
+    assert_same(expected, learner)
 
 
 def test_a_worker_that_is_lost_again_and_again_ends_the_run():
@@ -392,11 +401,11 @@ def test_survivors_are_the_columns_that_are_remembered():
         columns_of(X[:, i : i + 10], i, names=names[i : i + 10], groups=np.arange(10))
         for i in (0, 10, 20)
     ]
-    survivors.note(blocks[0], np.array([7, 2, 5]))
+    survivors.update(blocks[0], np.array([7, 2, 5]))
     held = survivors.columns[7]
-    survivors.note(blocks[1], np.array([7, 13]))
-    survivors.note(blocks[2], np.array([13, 7, 29]))
-    survivors.note(blocks[0], np.array([7, 29, 0]))  # a second pass
+    survivors.update(blocks[1], np.array([7, 13]))
+    survivors.update(blocks[2], np.array([13, 7, 29]))
+    survivors.update(blocks[0], np.array([7, 29, 0]))  # a second pass
     assert survivors.columns[7] is held
     block = survivors.block()
     assert isinstance(block, ColumnBlock)
@@ -417,10 +426,10 @@ def test_a_worker_holds_what_its_learner_remembers():
     source = correlated()
     learner: Any = find_method("saola").make().start(y=source.y)
     worker = columns.ColumnWorker(learner.model(), source, None, 1, alone=False)
-    while (found := worker.go_on().found) is None:
+    while (result := worker.step().result) is None:
         pass
-    assert found.survivors is not None
-    assert found.survivors.ids.tolist() == sorted(worker.learner.remembered().tolist())
+    assert result.survivors is not None
+    assert result.survivors.ids.tolist() == sorted(worker.learner.remembered().tolist())
     assert (
-        source.matrix[:, found.survivors.ids] == found.survivors.values.reshape(-1, 300).T
+        source.matrix[:, result.survivors.ids] == result.survivors.values.reshape(-1, 300).T
     ).all()

@@ -1,4 +1,4 @@
-"""What every engine promises."""
+"""Tests of the contract of every engine."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streamsieve.distributed.engine import Crew, Engine
+from streamsieve.distributed.engine import Engine, Supervisor
 from streamsieve.distributed.opening import open_engine
 from streamsieve.engine_choice import EngineChoice
 from streamsieve.errors import DataError, RunError, UsageError
@@ -37,19 +37,19 @@ def engine(request) -> Iterator[Engine]:
 
 @pytest.fixture(params=["processes", "ray"])
 def processes(request) -> Iterator[Engine]:
-    """Engines whose workers can be killed."""
+    """Yield engines whose workers can be killed."""
     with open_for_test(request.param, request) as engine:
         yield engine
 
 
 def answers(engine: Engine, count: int) -> dict[int, Any]:
-    found = [engine.next() for _ in range(count)]
-    assert all(answer.error is None and not answer.lost for answer in found)
-    return {answer.worker: answer.value for answer in found}
+    replies = [engine.next() for _ in range(count)]
+    assert all(answer.error is None and not answer.lost for answer in replies)
+    return {answer.worker: answer.value for answer in replies}
 
 
 def is_gone(pid: int) -> bool:
-    """Whether a process has ended; one that is still in the table of processes has, too."""
+    """Return True if a process has ended, even if it is still in the table of processes."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:
@@ -152,15 +152,15 @@ def test_a_worker_that_is_lost_between_two_calls(processes):
 
 
 def test_a_worker_that_is_lost_again_and_again_ends_the_run(processes):
-    def begin(worker: int) -> None:
+    def start_worker(worker: int) -> None:
         processes.start(worker, Counter, 0)
         processes.call(worker, "die")
 
-    crew = Crew(processes, begin)
-    begin(0)
+    supervisor = Supervisor(processes, start_worker)
+    start_worker(0)
     with pytest.raises(RunError, match="worker 1 of 2 was lost 3 times without progress"):
-        crew.next()
-    assert crew.losses == 3
+        supervisor.next_answer()
+    assert supervisor.losses == 3
 
 
 class Script:

@@ -1,4 +1,4 @@
-"""What is particular to the engine on Ray: the cluster it works on, and what becomes of it."""
+"""Tests of the engine on Ray alone: the cluster it works on, and how the cluster is left."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_lost_machine(ray_cluster):
 
 @pytest.fixture
 def unconnected(monkeypatch) -> None:
-    """As in a process that has not used Ray so far."""
+    """Pretend that the process has not used Ray so far."""
     monkeypatch.setattr("ray.is_initialized", lambda: False)
 
 
@@ -141,18 +141,21 @@ def test_no_cluster_on_this_machine(unconnected, monkeypatch, tmp_path):
 
 @pytest.fixture
 def current_cluster(unconnected, monkeypatch, tmp_path) -> Path:
-    """Return the path of the file in which Ray names the cluster of this machine; anything in it seems to answer."""
+    """Return the path of the file in which Ray names the cluster of this machine.
+
+    Any address in it seems to answer.
+    """
     monkeypatch.setenv("RAY_TMPDIR", str(tmp_path))
-    monkeypatch.setattr("streamsieve.distributed.ray_cluster._answers", lambda address: True)
+    monkeypatch.setattr("streamsieve.distributed.ray_cluster._is_cluster_at", lambda address: True)
     (tmp_path / "ray").mkdir()
     return tmp_path / "ray" / "ray_current_cluster"
 
 
 def test_a_cluster_that_another_user_names_is_ignored(current_cluster, monkeypatch):
-    from streamsieve.distributed.ray_cluster import _running_here
+    from streamsieve.distributed.ray_cluster import _find_local_cluster
 
     current_cluster.write_text("127.0.0.1:6379")
-    assert _running_here() == "127.0.0.1:6379"
+    assert _find_local_cluster() == "127.0.0.1:6379"
     monkeypatch.setattr("os.getuid", lambda: current_cluster.stat().st_uid + 1)
     with (
         pytest.warns(
@@ -186,16 +189,16 @@ def test_junk_in_place_of_the_cluster_of_this_machine_is_ignored(current_cluster
 def test_what_is_not_a_file_in_place_of_the_cluster_of_this_machine_is_ignored(
     current_cluster, make
 ):
-    from streamsieve.distributed.ray_cluster import _running_here
+    from streamsieve.distributed.ray_cluster import _find_local_cluster
 
     make(current_cluster)
-    assert _running_here() is None
+    assert _find_local_cluster() is None
 
 
 def test_a_host_that_cannot_be_a_name_does_not_answer():
-    from streamsieve.distributed.ray_cluster import _answers
+    from streamsieve.distributed.ray_cluster import _is_cluster_at
 
-    assert not _answers(f"{'a' * 70}:6379")
+    assert not _is_cluster_at(f"{'a' * 70}:6379")
 
 
 def test_a_connection_of_this_process_is_used_and_kept(ray_cluster):
@@ -225,10 +228,10 @@ except RunError as error:
 
 def test_a_cluster_that_wants_another_token(ray_cluster):
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
-    found = subprocess.check_output(
+    printed = subprocess.check_output(
         [sys.executable, "-c", REFUSED, ray_cluster.address], env=environment, text=True
     )
-    assert found.startswith(
+    assert printed.startswith(
         f"{ray_cluster.address}: the Ray cluster did not accept our token: set RAY_AUTH_MODE=token"
     )
 
@@ -271,20 +274,20 @@ assert not ray.is_initialized()
 
 
 def marked(mark: str) -> list[str]:
-    """Processes that have a variable in their environment, and have not ended."""
-    found = []
+    """Return the commands of running processes that have a variable in their environment."""
+    commands = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             if mark.encode() in (folder / "environ").read_bytes():
-                found.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
+                commands.append((folder / "cmdline").read_bytes().replace(b"\0", b" ").decode())
         except OSError:
             pass
-    return [command for command in found if command]
+    return [command for command in commands if command]
 
 
 @pytest.mark.slow
 def test_a_cluster_started_here_leaves_nothing(short_folder):
-    """Not after Ctrl-C either; it says when its object store is full, and nothing but results is printed."""
+    """Not even after Ctrl-C; a full object store is reported, and only results are printed."""
     mark = f"STREAMSIEVE_TEST={short_folder}"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("RAY_")}
     environment |= {

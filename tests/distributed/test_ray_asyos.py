@@ -38,35 +38,34 @@ def engine(ray_cluster: Any) -> Iterator[Engine]:
 def test_two_workers_reach_the_error_of_one_process(engine):
     X, y, true = planted()
     made = centre_of(engine)
-    found = on_engine(engine, X, y)
-    assert error_of(found, X, y) < CLOSE * error_of(in_one_process(X, y), X, y)
-    assert recall_of(found, true) == 1.0
-    check_the_centre(made[0], found)
+    learner = on_engine(engine, X, y)
+    assert error_of(learner, X, y) < CLOSE * error_of(in_one_process(X, y), X, y)
+    assert recall_of(learner, true) == 1.0
+    check_the_centre(made[0], learner)
 
 
 def test_a_killed_worker_does_not_lose_the_run(engine, monkeypatch):
     import ray
 
-    from streamsieve.distributed.ray_engine import opened
+    from streamsieve.distributed.ray_engine import unpack_parcel
 
     monkeypatch.setattr(asyos, "SubstitutionWorker", Mortal)
     X, y, true = planted(2)
     killed = []
 
     def watch(progress):
-        if not killed and progress.done >= 0.2 * progress.total and engine.asked:
-            victim = max(engine.asked.values())
-            pid, _ = opened(ray.get(engine.actors[victim].answer.remote("pid")))
+        if not killed and progress.done >= 0.2 * progress.total and engine.pending:
+            victim = max(engine.pending.values())
+            pid, _ = unpack_parcel(ray.get(engine.actors[victim].answer.remote("pid")))
             killed.append(engine.actors[victim])
-            threading.Timer(
-                0.05, os.kill, (pid, signal.SIGKILL)
-            ).start()  # when it is at work again
+            # when it is at work again
+            threading.Timer(0.05, os.kill, (pid, signal.SIGKILL)).start()
 
     made = centre_of(engine)
-    found = on_engine(engine, X, y, watch=watch, n_scans=4)
+    learner = on_engine(engine, X, y, watch=watch, n_scans=4)
     assert killed
     assert killed[0] not in engine.actors.values()
-    assert error_of(found, X, y) < CLOSE * error_of(in_one_process(X, y, n_scans=4), X, y)
-    assert recall_of(found, true) == 1.0
-    assert found.n_learned == 4 * X.shape[1]
-    check_the_centre(made[0], found)
+    assert error_of(learner, X, y) < CLOSE * error_of(in_one_process(X, y, n_scans=4), X, y)
+    assert recall_of(learner, true) == 1.0
+    assert learner.n_learned == 4 * X.shape[1]
+    check_the_centre(made[0], learner)

@@ -23,7 +23,7 @@ from .mortal import MortalRowWorker
 X1 = "synthetic:x1?rows=20000&features=400"
 
 
-def learned(engine: Any, **options: Any) -> Any:
+def train_on(engine: Any, **options: Any) -> Any:
     learner: Any = find_method("sofs").make(20)
     learner.training = train_row_shards(learner, open_source(X1), engine, **options)
     return learner
@@ -32,25 +32,25 @@ def learned(engine: Any, **options: Any) -> Any:
 @pytest.fixture(scope="module")
 def expected() -> Any:
     with ThreadEngine(2) as engine:
-        return learned(engine)
+        return train_on(engine)
 
 
 def test_a_killed_worker_changes_nothing(ray_cluster, expected, monkeypatch):
     import ray
 
-    from streamsieve.distributed.ray_engine import opened
+    from streamsieve.distributed.ray_engine import unpack_parcel
 
     monkeypatch.setattr(rows, "RowWorker", MortalRowWorker)
     killed: list[int] = []
 
     def kill(progress: Progress) -> None:
         if progress.done > 5000 and not killed:
-            pid, _ = opened(ray.get(engine.actors[1].answer.remote("pid")))
+            pid, _ = unpack_parcel(ray.get(engine.actors[1].answer.remote("pid")))
             killed.append(pid)
             os.kill(pid, signal.SIGKILL)
 
     with open_engine(EngineChoice("ray", 2)) as engine:
-        learner = learned(engine, watch=kill)
+        learner = train_on(engine, watch=kill)
     assert killed
     assert learner.training.details["lost_workers"] == 1
     assert_same(expected, learner)

@@ -1,4 +1,4 @@
-"""Rows in shards: what is learned on several workers, and when some of them are lost."""
+"""Rows in shards: learning on several workers, also when some of them are lost."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def in_shards(data: Any, n_workers: int, method: str = "sofs", **options: Any) -
 
 @pytest.fixture
 def lines(tmp_path) -> Path:
-    """Rows in svmlight format, of which the first 40 are of one class."""
+    """Return a file of rows in svmlight format, of which the first 40 are of one class."""
     random = np.random.default_rng(0)
     path = tmp_path / "rows.svm"
     with path.open("w") as file:
@@ -69,9 +69,9 @@ def lines(tmp_path) -> Path:
     ],
 )
 def test_one_worker_is_one_pass_bit_for_bit(method, params):
-    one, other = sequential(X1, method, **params), in_shards(X1, 1, method, params=params)
-    assert_same(one, other)
-    assert [point["rows"] for point in other.training.trace][:3] == [1000, 2000, 4000]
+    single, sharded = sequential(X1, method, **params), in_shards(X1, 1, method, params=params)
+    assert_same(single, sharded)
+    assert [point["rows"] for point in sharded.training.trace][:3] == [1000, 2000, 4000]
 
 
 def test_one_worker_finds_the_classes(lines):
@@ -102,12 +102,12 @@ def test_shards_are_nearly_as_good_as_one_pass(n_workers):
             )
         )
 
-    one, other = sequential(X1), in_shards(X1, n_workers)
-    assert other.results.n_rows_ == one.results.n_rows_
-    assert other.results.n_nonzero_ == one.results.n_nonzero_
-    assert abs(accuracy(one) - accuracy(other)) <= 0.01
-    assert other.training.details["workers"] == n_workers
-    assert other.training.details["rounds"] > 3
+    single, sharded = sequential(X1), in_shards(X1, n_workers)
+    assert sharded.results.n_rows_ == single.results.n_rows_
+    assert sharded.results.n_nonzero_ == single.results.n_nonzero_
+    assert abs(accuracy(single) - accuracy(sharded)) <= 0.01
+    assert sharded.training.details["workers"] == n_workers
+    assert sharded.training.details["rounds"] > 3
 
 
 def test_the_answer_does_not_depend_on_what_runs_the_workers(lines, monkeypatch):
@@ -123,8 +123,8 @@ def test_the_answer_does_not_depend_on_what_runs_the_workers(lines, monkeypatch)
 def test_few_rows_are_learned_in_order(tmp_path, lines):
     path = tmp_path / "few.svm"
     path.write_text("\n".join(lines.read_text().splitlines()[:500]) + "\n")
-    one, other = sequential(path, classes=[0, 1]), in_shards(path, 4)
-    assert_same(one, other)
+    single, sharded = sequential(path, classes=[0, 1]), in_shards(path, 4)
+    assert_same(single, sharded)
 
 
 def test_lost_workers_change_nothing(lines):
@@ -152,9 +152,8 @@ def test_a_killed_worker_changes_nothing(lines):
 
 
 def test_a_worker_that_is_lost_after_every_answer_ends_the_run(lines, monkeypatch):
-    monkeypatch.setattr(
-        rows, "SLICE_SECONDS", 0.0
-    )  # one answer for the rows of a round, another for the model
+    # one answer for the rows of a round, another for the model
+    monkeypatch.setattr(rows, "SLICE_SECONDS", 0.0)
     with (
         LosingAfterAnAnswer(1) as engine,
         pytest.raises(RunError, match="lost 3 times without progress"),
@@ -261,7 +260,7 @@ def test_a_bad_line_is_named(lines, tmp_path):
 
 
 def test_methods_that_do_not_merge_take_one_worker():
-    with pytest.raises(UsageError, match=r"models of pet .* cannot become one.* sofs, "):
+    with pytest.raises(UsageError, match=r"models of pet .* cannot be merged.* sofs, "):
         in_shards(X1, 2, "pet")
 
 

@@ -72,7 +72,7 @@ def test_an_interrupted_run_is_resumed(tmp_path):
 
 
 def test_a_folder_cannot_choose_a_cluster(tmp_path):
-    """It may come from a stranger, whose cluster would run code here."""
+    """Refuse a stranger's folder, whose cluster would run code here."""
     folder = tmp_path / "run"
     with pytest.raises(StopError):
         ss.select(
@@ -135,9 +135,8 @@ def test_ctrl_c_leaves_no_process(tmp_path):
         "1",
     ]
     run = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    wait_for(
-        lambda: (tmp_path / "run" / "checkpoint").exists() or run.poll() is not None
-    )  # after a round of both
+    # until both workers have finished a round
+    wait_for(lambda: (tmp_path / "run" / "checkpoint").exists() or run.poll() is not None)
     workers = children_of(run.pid)
     run.send_signal(signal.SIGINT)
     _, printed = run.communicate(timeout=60)

@@ -1,4 +1,7 @@
-"""Workers for the tests of engines: in a module of their own, so that other processes can import them."""
+"""Workers for the tests of engines.
+
+They are in a module of their own, so that other processes can import them.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ class Counter:
         return float(np.sum(self.count))
 
     def twice(self, array: Any, other: dict[str, Any]) -> Any:
-        other["same"] += 1.0  # what is not shared may be changed
+        other["same"] += 1.0  # a value that is not shared may be changed
         return 2 * array
 
     def sum_of(self, shared: dict[str, Any]) -> int:
@@ -58,7 +61,7 @@ class Counter:
 
 
 class OddError(Exception):
-    """Cannot be made again from its text."""
+    """An error that cannot be made again from its text."""
 
     def __init__(self, first: str, second: str) -> None:
         super().__init__(f"{first}, {second}")

@@ -1,4 +1,4 @@
-"""Predict first, then learn: against a loop over single rows that does just that."""
+"""Prequential measures, compared with a loop over single rows that predicts, then learns."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ LABELS = (NUMBERS > 50.0).astype(int)
 
 
 def mistakes_one_by_one(selector: Any, X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
-    wrong = []
+    is_wrong = []
     for row in range(len(y)):
         score = selector.decision_function(X[row : row + 1])[0] if row else 0.0
-        wrong.append((score if y[row] else -score) <= 0)
+        is_wrong.append((score if y[row] else -score) <= 0)
         selector.partial_fit(X[row : row + 1], y[row : row + 1], classes=None if row else [0, 1])
-    return np.array(wrong, float)
+    return np.array(is_wrong, float)
 
 
 def errors_one_by_one(selector: Any, X: NDArray[Any], y: NDArray[Any]) -> NDArray[np.float64]:
-    off = []
+    errors = []
     for row in range(len(y)):
         if row:
-            off.append((y[row] - selector.predict(X[row : row + 1])[0]) ** 2)
+            errors.append((y[row] - selector.predict(X[row : row + 1])[0]) ** 2)
         selector.partial_fit(X[row : row + 1], y[row : row + 1])
-    return np.array(off)
+    return np.array(errors)
 
 
 @pytest.mark.parametrize(
@@ -51,14 +51,14 @@ def test_mistakes_are_those_of_predicting_each_row_before_it_is_learned(
     params: dict[str, Any],
 ) -> None:
     params = {"n_features_to_select": 3, **params}
-    wrong = mistakes_one_by_one(ss.SOFS(**params), X[:160], LABELS[:160])
-    found = prequential(ss.SOFS(**params), (X[:160], LABELS[:160]), window=40, every=20)
-    assert found.mistakes == wrong.sum()
-    assert found.accuracy == pytest.approx(1.0 - wrong.mean())
-    assert found.at.tolist() == list(range(20, 161, 20))
-    assert found.running == pytest.approx([1.0 - wrong[:at].mean() for at in found.at])
-    assert found.windowed == pytest.approx(
-        [1.0 - wrong[max(0, at - 40) : at].mean() for at in found.at]
+    is_wrong = mistakes_one_by_one(ss.SOFS(**params), X[:160], LABELS[:160])
+    result = prequential(ss.SOFS(**params), (X[:160], LABELS[:160]), window=40, every=20)
+    assert result.mistakes == is_wrong.sum()
+    assert result.accuracy == pytest.approx(1.0 - is_wrong.mean())
+    assert result.at.tolist() == list(range(20, 161, 20))
+    assert result.running == pytest.approx([1.0 - is_wrong[:at].mean() for at in result.at])
+    assert result.windowed == pytest.approx(
+        [1.0 - is_wrong[max(0, at - 40) : at].mean() for at in result.at]
     )
 
 
@@ -68,30 +68,35 @@ def test_mistakes_are_those_of_predicting_each_row_before_it_is_learned(
 def test_errors_are_those_of_predicting_each_row_before_it_is_learned(
     params: dict[str, Any],
 ) -> None:
-    off = errors_one_by_one(ss.SOFSRegressor(3, **params), X[:150], NUMBERS[:150])
-    found = prequential(ss.SOFSRegressor(3, **params), (X[:150], NUMBERS[:150]), window=50)
+    errors = errors_one_by_one(ss.SOFSRegressor(3, **params), X[:150], NUMBERS[:150])
+    result = prequential(ss.SOFSRegressor(3, **params), (X[:150], NUMBERS[:150]), window=50)
     y = NUMBERS[1:150]  # there was nothing to predict the first row by
 
     def r2(first: int, last: int) -> float:
         part = y[first:last]
-        return float(1.0 - off[first:last].sum() / ((part - part.mean()) ** 2).sum())
+        return float(1.0 - errors[first:last].sum() / ((part - part.mean()) ** 2).sum())
 
-    assert (found.rows, found.mistakes, found.accuracy, found.measure) == (149, None, None, "r2")
-    assert found.r2 == pytest.approx(r2(0, 149))
-    assert found.running == pytest.approx([r2(0, 50), r2(0, 100), r2(0, 149)])
-    assert found.windowed == pytest.approx([r2(0, 50), r2(50, 100), r2(100, 149)])
+    assert (result.rows, result.mistakes, result.accuracy, result.measure) == (
+        149,
+        None,
+        None,
+        "r2",
+    )
+    assert result.r2 == pytest.approx(r2(0, 149))
+    assert result.running == pytest.approx([r2(0, 50), r2(0, 100), r2(0, 149)])
+    assert result.windowed == pytest.approx([r2(0, 50), r2(50, 100), r2(100, 149)])
 
 
 def test_running_scales_make_little_difference() -> None:
-    wrong = mistakes_one_by_one(ss.SOFS(3), X, LABELS)
-    found = prequential(ss.SOFS(3), (X, LABELS))
-    assert found.mistakes == pytest.approx(wrong.sum(), abs=4)
+    is_wrong = mistakes_one_by_one(ss.SOFS(3), X, LABELS)
+    result = prequential(ss.SOFS(3), (X, LABELS))
+    assert result.mistakes == pytest.approx(is_wrong.sum(), abs=4)
 
 
-def same(one: Prequential, other: Prequential) -> bool:
+def same(first: Prequential, second: Prequential) -> bool:
     fields = ("rows", "mistakes", "accuracy")
-    return all(getattr(one, name) == getattr(other, name) for name in fields) and all(
-        np.array_equal(getattr(one, name), getattr(other, name))
+    return all(getattr(first, name) == getattr(second, name) for name in fields) and all(
+        np.array_equal(getattr(first, name), getattr(second, name))
         for name in ("at", "running", "windowed")
     )
 
@@ -102,8 +107,8 @@ def test_any_blocks_give_the_same_and_leave_the_selector_trained() -> None:
     blocks = ArraySource(X, LABELS, block_rows=7).row_blocks()
     assert same(whole, prequential(other, blocks, window=100, every=10, classes=[0, 1]))
     trained = ss.SOFS(3).fit_source(ArraySource(X, LABELS))
-    for one in (selector, other):
-        assert np.array_equal(one.decision_function(X), trained.decision_function(X))
+    for judged in (selector, other):
+        assert np.array_equal(judged.decision_function(X), trained.decision_function(X))
 
 
 def test_a_trained_selector_goes_on() -> None:
@@ -118,17 +123,16 @@ def test_a_trained_selector_goes_on() -> None:
 def test_more_than_two_classes_are_found() -> None:
     classes = np.array(["a", "b", "c"])[np.digitize(NUMBERS, [49.5, 50.5])]
     selector = ss.SOFS(4)
-    found = prequential(selector, (X, classes), window=100)
+    result = prequential(selector, (X, classes), window=100)
     assert selector.classes_.tolist() == ["a", "b", "c"]
-    assert found.rows == 300
-    assert found.mistakes == pytest.approx(
-        selector.mistakes_, abs=4
-    )  # which are of learning again with other scales
-    assert repr(found).startswith("<Prequential: accuracy 0.")
+    assert result.rows == 300
+    # the selector's mistakes are those of learning again with other scales
+    assert result.mistakes == pytest.approx(selector.mistakes_, abs=4)
+    assert repr(result).startswith("<Prequential: accuracy 0.")
 
 
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(ss.UsageError, match="saola does not learn row by row"):
         prequential(ss.SAOLA(), (X, LABELS))
-    with pytest.raises(ss.UsageError, match="the window a multiple"):
+    with pytest.raises(ss.UsageError, match="window a multiple of every"):
         prequential(ss.SOFS(3), (X, LABELS), window=100, every=30)

@@ -1,4 +1,4 @@
-"""The quality of models on selected columns, and how well a known truth was found."""
+"""The quality of models on selected columns, and how well true features are recovered."""
 
 from __future__ import annotations
 
@@ -40,25 +40,27 @@ HALF = slice(0, 120), slice(120, 240)
 @pytest.mark.parametrize("y", [LABELS, THREE], ids=["two", "three"])
 def test_hold_out_is_that_of_scikit_learn(y: Any) -> None:
     model = LinearSVC(dual=False)
-    found = hold_out(model, X[HALF[0]], y[HALF[0]], X[HALF[1]], y[HALF[1]])
+    quality = hold_out(model, X[HALF[0]], y[HALF[0]], X[HALF[1]], y[HALF[1]])
     fitted = LinearSVC(dual=False).fit(X[HALF[0]], y[HALF[0]])
     predicted, scores = fitted.predict(X[HALF[1]]), fitted.decision_function(X[HALF[1]])
-    assert isinstance(found, Quality)
-    assert found.accuracy == pytest.approx(np.mean(predicted == y[HALF[1]]))
-    assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(y[HALF[1]], predicted))
+    assert isinstance(quality, Quality)
+    assert quality.accuracy == pytest.approx(np.mean(predicted == y[HALF[1]]))
+    assert quality.balanced_accuracy == pytest.approx(
+        balanced_accuracy_score(y[HALF[1]], predicted)
+    )
     columns = scores[:, None] if scores.ndim == 1 else scores
     positive = fitted.classes_[-columns.shape[1] :]
     areas = [roc_auc_score(y[HALF[1]] == label, columns[:, c]) for c, label in enumerate(positive)]
-    assert found.auc == pytest.approx(np.mean(areas))
+    assert quality.auc == pytest.approx(np.mean(areas))
     assert not hasattr(model, "coef_")  # the model given is left as it is
 
 
 def test_numbers_have_a_fit_and_folds_are_those_of_scikit_learn() -> None:
-    found = hold_out(Ridge(), X[HALF[0]], NUMBERS[HALF[0]], X[HALF[1]], NUMBERS[HALF[1]])
+    fit = hold_out(Ridge(), X[HALF[0]], NUMBERS[HALF[0]], X[HALF[1]], NUMBERS[HALF[1]])
     predicted = Ridge().fit(X[HALF[0]], NUMBERS[HALF[0]]).predict(X[HALF[1]])
-    assert isinstance(found, Fit)
-    assert found.r2 == pytest.approx(r2_score(NUMBERS[HALF[1]], predicted))
-    assert found.error == pytest.approx(np.sqrt(np.mean((NUMBERS[HALF[1]] - predicted) ** 2)))
+    assert isinstance(fit, Fit)
+    assert fit.r2 == pytest.approx(r2_score(NUMBERS[HALF[1]], predicted))
+    assert fit.error == pytest.approx(np.sqrt(np.mean((NUMBERS[HALF[1]] - predicted) ** 2)))
     folds = cross_validated(Ridge(), X, NUMBERS, 4, seed=7)
     assert [fold.r2 for fold in folds] == pytest.approx(
         cross_val_score(Ridge(), X, NUMBERS, cv=KFold(4, shuffle=True, random_state=7))
@@ -79,9 +81,8 @@ def test_every_model_does_its_tasks_on_dense_and_sparse_columns(name: str) -> No
         )
         for matrix in (X, csr_array(X))
     )
-    assert dense.accuracy > (
-        0.5 if name == "knn" else 0.75
-    )  # by the columns as they are, one of which is noise
+    # knn uses the columns as they are, of which one is large and noise
+    assert dense.accuracy > (0.5 if name == "knn" else 0.75)
     assert sparse.accuracy == pytest.approx(dense.accuracy, abs=0.05)
     if name == "logistic":
         with pytest.raises(ss.UsageError, match="predicts classes; for numbers take 'linear'"):
@@ -122,7 +123,7 @@ def test_how_well_the_truth_is_found() -> None:
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(
         ss.UsageError,
-        match=r"no model 'linar' \(did you mean linear\?\); the models are linear, knn",
+        match=r"unknown model 'linar' \(did you mean linear\?\); the models are linear, knn",
     ):
         downstream("linar")
     with pytest.raises(ss.UsageError, match=r"task: .* got 'ranking'"):
@@ -139,7 +140,7 @@ def test_what_makes_no_sense_is_refused() -> None:
         recovery_error([1, 2, 3], [1, 2])
     with pytest.raises(ss.UsageError, match="all 0"):
         recovery_error([1], [0])
-    with pytest.raises(ss.UsageError, match="no true features"):
+    with pytest.raises(ss.UsageError, match="recall needs true features"):
         support_recall([1], [])
 
 

@@ -1,4 +1,7 @@
-"""Average ranks, Friedman's test and Nemenyi's critical difference: against SciPy, by hand, and the published ones."""
+"""Average ranks, Friedman's test and Nemenyi's critical difference.
+
+They are compared with SciPy's, with those computed by hand, and with published ones.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +28,20 @@ THREE = ("SAOLA", "Fast-OSFS", "Alpha-investing")
 
 
 def published(table: str, *methods: str) -> dict[str, list[float]]:
-    """The scores of some methods in a table of SAOLA's paper (Yu, Wu, Ding, Pei 2016), where all have one."""
+    """Return the scores of methods in a table of SAOLA's paper, on the sets where all have one.
+
+    The paper is Yu, Wu, Ding, Pei 2016.
+    """
     with (DATA / "saola_tables.csv").open() as file:
         lines = list(csv.DictReader(line for line in file if not line.startswith("#")))
-    known = [
+    complete = [
         line for line in lines if line["table"] == table and all(line[method] for method in methods)
     ]
-    return {method: [float(line[method]) for line in known] for method in methods}
+    return {method: [float(line[method]) for line in complete] for method in methods}
 
 
 def as_printed(ranks: dict[str, float]) -> list[float]:
-    """Ranks as the paper has them: the best method has the largest."""
+    """Return ranks as the paper has them: the best method has the largest."""
     return [len(ranks) + 1 - rank for rank in ranks.values()]
 
 
@@ -45,12 +51,10 @@ def test_ranks_and_critical_difference_of_table_3_are_those_printed() -> None:
     assert as_printed(ranks) == pytest.approx([2.35, 2.40, 1.25])
     assert friedman(scores).p_value < 0.05  # "the null-hypothesis is rejected"
     critical = nemenyi_critical_difference(3, 10)
-    assert critical == pytest.approx(
-        1.047, abs=0.0012
-    )  # printed with the rounded quantile of Demšar's table, 2.343
-    assert cliques(ranks, critical) == [
-        ["Fast-OSFS", "SAOLA"]
-    ]  # "SAOLA is significantly better than Alpha-investing"
+    # printed with the rounded quantile of Demšar's table, 2.343
+    assert critical == pytest.approx(1.047, abs=0.0012)
+    # "SAOLA is significantly better than Alpha-investing"
+    assert cliques(ranks, critical) == [["Fast-OSFS", "SAOLA"]]
     assert as_printed(average_ranks(published("III", "SAOLA", "OFS"))) == pytest.approx(
         [1.64, 1.36], abs=0.005
     )
@@ -69,26 +73,24 @@ OTHERS = {
 def test_ranks_of_other_tables_are_those_of_their_figures(table: str) -> None:
     printed, computed = OTHERS[table]
     scores = published(table, *THREE)
-    found = as_printed(average_ranks(scores))
-    assert found == pytest.approx(computed)
-    assert found != pytest.approx(printed, abs=0.01)
-    assert sum(found) == pytest.approx(6.0)  # as three ranks must; those printed for IV have 6.005
-    assert (
-        friedman(scores).p_value > 0.05
-    )  # of IV and V the paper says so, too; of VIII it says "rejected"
+    ranks = as_printed(average_ranks(scores))
+    assert ranks == pytest.approx(computed)
+    assert ranks != pytest.approx(printed, abs=0.01)
+    assert sum(ranks) == pytest.approx(6.0)  # as three ranks must; those printed for IV have 6.005
+    # for IV and V the paper says so, too; for VIII it says "rejected"
+    assert friedman(scores).p_value > 0.05
 
 
 def test_critical_differences_printed_for_two_methods() -> None:
     assert nemenyi_critical_difference(2, 14) == pytest.approx(0.5238, abs=1e-4)
-    assert nemenyi_critical_difference(2, 14, alpha=0.01) == pytest.approx(
-        0.6885, abs=1e-4
-    )  # its group methods
+    # the group methods of the paper
+    assert nemenyi_critical_difference(2, 14, alpha=0.01) == pytest.approx(0.6885, abs=1e-4)
 
 
 @pytest.mark.parametrize(("methods", "quantile"), [(2, 1.960), (3, 2.343), (5, 2.728), (10, 3.164)])
 def test_quantiles_are_those_of_demsars_table(methods: int, quantile: float) -> None:
-    found = nemenyi_critical_difference(methods, 1) / np.sqrt(methods * (methods + 1) / 6)
-    assert found == pytest.approx(quantile, abs=1.1e-3)
+    ratio = nemenyi_critical_difference(methods, 1) / np.sqrt(methods * (methods + 1) / 6)
+    assert ratio == pytest.approx(quantile, abs=1.1e-3)
 
 
 @settings(max_examples=examples(60), deadline=None)
@@ -98,16 +100,16 @@ def test_friedman_is_that_of_scipy(seed: int, n_sets: int, n_methods: int) -> No
     if (table == table[:, :1]).all():
         return
     expected = stats.friedmanchisquare(*table.T)
-    found = friedman(table)
-    assert (found.statistic, found.p_value) == pytest.approx(
+    result = friedman(table)
+    assert (result.statistic, result.p_value) == pytest.approx(
         (expected.statistic, expected.pvalue), abs=1e-9
     )
 
 
 def test_two_methods_are_a_sign_test_without_continuity() -> None:
-    found = friedman({"a": [1, 1, 1, 0], "b": [0, 0, 0, 1]})
-    assert found.statistic == pytest.approx((3 - 1) ** 2 / 4)
-    assert found.f_statistic == pytest.approx(3 * 1.0 / (4 - 1.0))
+    result = friedman({"a": [1, 1, 1, 0], "b": [0, 0, 0, 1]})
+    assert result.statistic == pytest.approx((3 - 1) ** 2 / 4)
+    assert result.f_statistic == pytest.approx(3 * 1.0 / (4 - 1.0))
 
 
 def test_nothing_differs_where_all_scores_are_the_same() -> None:
@@ -145,13 +147,10 @@ def test_wins_ties_and_losses_are_those_of_paired_t_tests() -> None:
         [0.4, 0.5],
         [0.5, 0.6],
     ]
-    tests = [stats.ttest_rel(one, other) for one, other in zip(a[:3], b[:3], strict=True)]
+    tests = [stats.ttest_rel(first, second) for first, second in zip(a[:3], b[:3], strict=True)]
     assert [np.sign(test.statistic) * (test.pvalue < 0.05) for test in tests] == [1, 0, -1]
-    assert win_tie_loss(a, b) == (
-        2,
-        2,
-        1,
-    )  # the same difference in all repeats is a win, none at all a tie
+    # the same difference in all repeats is a win, no difference at all is a tie
+    assert win_tie_loss(a, b) == (2, 2, 1)
     assert win_tie_loss(b, a) == (1, 2, 2)
 
 

@@ -28,44 +28,46 @@ TARGETS = {"classes": LABELS, "numbers": NUMBERS}
 CASES = [(method, kind) for method in METHODS for kind in sorted(find_method(method).targets)]
 
 
-def same(one: StabilitySelection, other: StabilitySelection) -> bool:
-    return all(map(np.array_equal, one.selections, other.selections)) and np.array_equal(
-        one.frequency, other.frequency
+def same(first: StabilitySelection, second: StabilitySelection) -> bool:
+    return all(map(np.array_equal, first.selections, second.selections)) and np.array_equal(
+        first.frequency, second.frequency
     )
 
 
 @pytest.mark.parametrize(("method", "kind"), CASES)
 def test_every_method_has_frequencies(method: str, kind: Any) -> None:
-    known = find_method(method)
-    params: dict[str, Any] = {"groups": [0, 0, 1, 1, 2, 2, 3, 3]} if known.knows_groups else {}
-    if "n_features_to_select" in known.parameter_names:
+    described = find_method(method)
+    params: dict[str, Any] = {"groups": [0, 0, 1, 1, 2, 2, 3, 3]} if described.knows_groups else {}
+    if "n_features_to_select" in described.parameter_names:
         params["n_features_to_select"] = 4  # one for each worker of asyos
-    found = stability_selection((X, TARGETS[kind]), method, n_resamples=2, seed=3, **params)
-    together = np.concatenate(found.selections)
-    assert found.indices.tolist() == sorted(set(together.tolist()))
-    assert found.frequency.tolist() == [
-        np.count_nonzero(together == feature) / 2 for feature in found.indices
+    result = stability_selection((X, TARGETS[kind]), method, n_resamples=2, seed=3, **params)
+    together = np.concatenate(result.selections)
+    assert result.indices.tolist() == sorted(set(together.tolist()))
+    assert result.frequency.tolist() == [
+        np.count_nonzero(together == feature) / 2 for feature in result.indices
     ]
-    assert found.stability == nogueira(found.selections, 8)
-    assert method in ("random-selection", "ofs-partial") or 5 in found.indices or 1 in found.indices
+    assert result.stability == nogueira(result.selections, 8)
+    assert (
+        method in ("random-selection", "ofs-partial") or 5 in result.indices or 1 in result.indices
+    )
 
 
 @pytest.mark.parametrize("method", ["sofs", "random-selection", "saola"])
 def test_the_number_of_jobs_does_not_matter_and_the_seed_does(method: str) -> None:
-    one, two = (
+    single, parallel = (
         stability_selection((X, LABELS), method, 3, 6, 0.3, seed=1, jobs=jobs) for jobs in (1, 3)
     )
-    assert same(one, two)
-    assert not same(one, stability_selection((X, LABELS), method, 3, 6, 0.3, seed=2))
+    assert same(single, parallel)
+    assert not same(single, stability_selection((X, LABELS), method, 3, 6, 0.3, seed=2))
 
 
 def test_a_subsample_of_all_rows_selects_what_a_run_selects() -> None:
     record = ss.select((X, LABELS), "sofs", 3)
-    found = stability_selection((X, LABELS), "sofs", 3, n_resamples=2, fraction=1.0)
-    assert found.selections[0].tolist() == record.selection.indices.tolist()
-    assert found.stability == (1.0, 1.0, 1.0)
-    assert found.frequency_of([*record.selection.indices, 0, 99]).tolist()[:3] == [1.0] * 3
-    assert found.frequency_of([99]).tolist() == [0.0]
+    result = stability_selection((X, LABELS), "sofs", 3, n_resamples=2, fraction=1.0)
+    assert result.selections[0].tolist() == record.selection.indices.tolist()
+    assert result.stability == (1.0, 1.0, 1.0)
+    assert result.frequency_of([*record.selection.indices, 0, 99]).tolist()[:3] == [1.0] * 3
+    assert result.frequency_of([99]).tolist() == [0.0]
 
 
 def test_subsamples_have_the_classes_in_their_fractions_and_rows_in_their_order() -> None:
@@ -122,9 +124,9 @@ def test_columns_come_with_their_names_and_groups(tmp_path: Path) -> None:
     parquet.write_table(table, path)
     for method in ("group-saola", "saola"):
         record = ss.select(path, method, 3)
-        found = stability_selection(path, method, 3, n_resamples=2, fraction=1.0)
-        assert found.indices.tolist() == record.selection.indices.tolist()
-        assert found.names.tolist() == record.selection.names.tolist()
+        result = stability_selection(path, method, 3, n_resamples=2, fraction=1.0)
+        assert result.indices.tolist() == record.selection.indices.tolist()
+        assert result.names.tolist() == record.selection.names.tolist()
 
 
 def test_groups_are_given_or_those_of_a_table() -> None:
@@ -133,22 +135,21 @@ def test_groups_are_given_or_those_of_a_table() -> None:
     frame = pandas.DataFrame(
         {"number": X[:, 0], "word": np.array(["u", "v", "w"])[np.arange(80) % 3], "key": X[:, 5]}
     )
-    found = stability_selection(
-        (frame, LABELS), "group-saola", 2, 3
-    )  # the levels of a word are a group
-    assert set(found.names) <= {"number", "word=u", "word=v", "word=w", "key"}
+    # the levels of a word are a group
+    result = stability_selection((frame, LABELS), "group-saola", 2, 3)
+    assert set(result.names) <= {"number", "word=u", "word=v", "word=w", "key"}
     assert 5 in by_name.indices
-    with pytest.raises(ss.UsageError, match="saola knows no groups of features"):
+    with pytest.raises(ss.UsageError, match="saola does not support groups"):
         stability_selection((X, LABELS), "saola", groups=groups)
 
 
 def test_real_words_are_found_again_and_again() -> None:
-    found = stability_selection(TRAIN, "sofs", 10, n_resamples=5, seed=0)
-    assert found.frequency.max() == 1.0
-    assert 0.2 < found.stability.low < found.stability.value < found.stability.high <= 1.0
-    best = found.at_least(1.0)
-    assert set(best) <= set(found.indices[found.frequency == 1.0])
-    assert "features in 5 subsamples, stability 0." in repr(found)
+    result = stability_selection(TRAIN, "sofs", 10, n_resamples=5, seed=0)
+    assert result.frequency.max() == 1.0
+    assert 0.2 < result.stability.low < result.stability.value < result.stability.high <= 1.0
+    best = result.at_least(1.0)
+    assert set(best) <= set(result.indices[result.frequency == 1.0])
+    assert "features in 5 subsamples, stability 0." in repr(result)
 
 
 def test_what_does_not_fit_or_makes_no_sense_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -20,7 +20,7 @@ ROWS, FEATURES, INFORMATIVE = 90, 24, 4
 
 
 def problem(n_classes: int = 2) -> tuple[Any, Any]:
-    """Values of 0 or more, mostly 0, of which the first few features know the class."""
+    """Return values of 0 or more, mostly 0; the first few features depend on the class."""
     random = np.random.default_rng(3)
     y = np.arange(ROWS) % n_classes
     X = random.poisson(0.4, (ROWS, FEATURES)).astype(float)
@@ -53,8 +53,8 @@ def test_choices_are_those_of_scikit_learn() -> None:
     X, y = problem()
     sparse = csr_array(X)
     for name, measure in (("chi2", chi2), ("f-test", f_classif)):
-        own = SelectKBest(measure, k=6).fit(sparse, y).get_support(indices=True)
-        assert select_by(name, sparse, y, "classes", 6).tolist() == own.tolist()
+        expected = SelectKBest(measure, k=6).fit(sparse, y).get_support(indices=True)
+        assert select_by(name, sparse, y, "classes", 6).tolist() == expected.tolist()
     scores = mutual_info_classif(X, y, random_state=5)
     assert select_by("mutual-information", X, y, "classes", 6, 5).tolist() == sorted(
         np.argsort(scores)[-6:].tolist()
@@ -63,12 +63,16 @@ def test_choices_are_those_of_scikit_learn() -> None:
     best = np.argsort(-forest.feature_importances_)[:6]
     assert select_by("trees", X, y, "classes", 6, 2).tolist() == sorted(best.tolist())
     scaled = StandardScaler().fit_transform(X)
-    own = RFE(LinearSVC(random_state=0, tol=1e-3), n_features_to_select=6, step=0.1).fit(scaled, y)
-    assert select_by("rfe", X, y, "classes", 6).tolist() == own.get_support(indices=True).tolist()
+    expected = RFE(LinearSVC(random_state=0, tol=1e-3), n_features_to_select=6, step=0.1).fit(
+        scaled, y
+    )
+    assert (
+        select_by("rfe", X, y, "classes", 6).tolist() == expected.get_support(indices=True).tolist()
+    )
 
 
 def test_l1_svm_has_the_features_of_some_penalty() -> None:
-    """At the right C exactly k features have weights: found here by trying very many."""
+    """At the right C exactly k features have weights; the test finds it by trying very many."""
     X, y = problem()
     sparse = csr_array(X)
     supports = []
@@ -79,7 +83,7 @@ def test_l1_svm_has_the_features_of_some_penalty() -> None:
         supports.append(np.flatnonzero(model.coef_[0]).tolist())
     for k in (1, 3, 6):
         assert select_by("l1-svm", sparse, y, "classes", k).tolist() in [
-            one for one in supports if len(one) == k
+            support for support in supports if len(support) == k
         ]
 
 
@@ -92,7 +96,7 @@ def test_lasso_has_the_first_features_of_its_path() -> None:
     supports = [np.flatnonzero(column).tolist() for column in coefficients.T]
     for k in (1, 3, 6):
         assert select_by("lasso", X, y, "classes", k).tolist() in [
-            one for one in supports if len(one) == k
+            support for support in supports if len(support) == k
         ]
 
 

@@ -1,4 +1,4 @@
-"""How alike selections are: against slow versions, and what must hold for any selections."""
+"""Measures of stability: compared with slow versions, and properties for any selections."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ SELECTIONS = st.lists(st.sets(st.integers(0, WIDTH - 1)), min_size=2, max_size=8
 @settings(max_examples=examples(90), deadline=None)
 @given(SELECTIONS)
 def test_nogueira_is_that_of_the_definition(selections: list[set[int]]) -> None:
-    found = nogueira(selections, WIDTH)
+    result = nogueira(selections, WIDTH)
     if not any(selections):
-        assert np.isnan(found).all()
+        assert np.isnan(result).all()
         return
-    if all(len(one) == WIDTH for one in selections):
-        assert found == (1.0, 1.0, 1.0)
+    if all(len(selection) == WIDTH for selection in selections):
+        assert result == (1.0, 1.0, 1.0)
         return
     value, deviation = slow.nogueira(selections, WIDTH)
-    assert found.value == pytest.approx(value, abs=1e-12)
-    assert found.low == pytest.approx(value - 1.959963984540054 * deviation, abs=1e-9)
-    assert found.high == pytest.approx(min(1.0, value + 1.959963984540054 * deviation), abs=1e-9)
+    assert result.value == pytest.approx(value, abs=1e-12)
+    assert result.low == pytest.approx(value - 1.959963984540054 * deviation, abs=1e-9)
+    assert result.high == pytest.approx(min(1.0, value + 1.959963984540054 * deviation), abs=1e-9)
 
 
 @settings(max_examples=examples(30), deadline=None)
@@ -48,15 +48,18 @@ def test_selections_without_features_have_no_stability() -> None:
 
 def test_selections_at_random_are_not_stable() -> None:
     random = np.random.default_rng(0)
-    found = nogueira(
+    result = nogueira(
         [random.choice(1000, random.integers(20, 60), replace=False) for _ in range(200)], 1000
     )
-    assert found.low < found.value < found.high
-    assert abs(found.value) < 0.01
+    assert result.low < result.value < result.high
+    assert abs(result.value) < 0.01
 
 
 def test_a_hand_computed_case() -> None:
-    """Two selections of two out of four features with one in common are as alike as chance has it: p = 1, 1/2, 1/2."""
+    """Two selections of 2 of 4 features that share one are as alike as by chance.
+
+    The features have p = 1, 1/2, 1/2.
+    """
     assert nogueira([[0, 1], [0, 2]], 4).value == pytest.approx(
         1.0 - 2.0 * (0.25 + 0.25) / 4 / 0.25
     )
@@ -66,17 +69,17 @@ def test_a_hand_computed_case() -> None:
 
 
 def test_the_deviation_is_that_of_many_repeats() -> None:
-    """The asymptotic variance against the spread of the estimate itself, over sets drawn with unequal chances."""
+    """Compare the asymptotic variance with the spread of estimates over random sets."""
     random = np.random.default_rng(1)
-    chances = np.linspace(0.05, 0.95, 20) ** 2
-    draws = random.random((200, 60, 20)) < chances
-    found = [nogueira([np.flatnonzero(line) for line in one], 20) for one in draws]
-    values = np.array([one.value for one in found])
-    estimated = np.mean([(one.value - one.low) / 1.959963984540054 for one in found])
+    probabilities = np.linspace(0.05, 0.95, 20) ** 2
+    draws = random.random((200, 60, 20)) < probabilities
+    results = [nogueira([np.flatnonzero(line) for line in draw], 20) for draw in draws]
+    values = np.array([result.value for result in results])
+    estimated = np.mean([(result.value - result.low) / 1.959963984540054 for result in results])
     assert estimated == pytest.approx(values.std(), rel=0.12)
-    k = chances.sum()
-    truth = 1.0 - np.mean(chances * (1.0 - chances)) / (k / 20 * (1.0 - k / 20))
-    inside = np.mean([one.low <= truth <= one.high for one in found])
+    k = probabilities.sum()
+    truth = 1.0 - np.mean(probabilities * (1.0 - probabilities)) / (k / 20 * (1.0 - k / 20))
+    inside = np.mean([result.low <= truth <= result.high for result in results])
     assert 0.9 <= inside <= 0.99
 
 
@@ -117,9 +120,9 @@ def test_pairs_of_all_selections_are_averaged() -> None:
 
 
 def test_what_makes_no_sense_is_refused() -> None:
-    with pytest.raises(UsageError, match="two selections or more, and there are 1"):
+    with pytest.raises(UsageError, match="two selections or more, got 1"):
         jaccard([[1]])
     with pytest.raises(UsageError, match="feature 7 is not one of 5 features"):
         nogueira([[1], [7]], 5)
-    with pytest.raises(UsageError, match="X has 2 columns, and the selections go up to feature 4"):
+    with pytest.raises(UsageError, match="X has 2 columns, but the selections go up to feature 4"):
         yu_matching([0], [4], np.zeros((3, 2)))

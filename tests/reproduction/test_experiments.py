@@ -1,4 +1,7 @@
-"""The papers' tables and figures: each is run small, once; the page of results and what is said of missing data."""
+"""The papers' tables and figures: each is run small, once.
+
+The page of results and messages about missing data are tested, too.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ import numpy as np
 import pytest
 
 from reproduction import EXPERIMENTS, MISSING, Experiment, Folders, Setting, Table, find_folders
-from reproduction.beside import Figure, beside, measured_text
+from reproduction.beside import Figure, cells_with_paper, measured_text
 from reproduction.data import SETS, VARIABLE, standardized
 from reproduction.page import INTRODUCTION, SECTION, duration, section_text, write_section
 from reproduction.tables import aligned, cell_text, markdown
@@ -32,10 +35,10 @@ def quick(name: str) -> list[Table]:
 
 
 def quick_runs() -> Iterator[ParameterSet]:
-    """Yield the experiments; those whose function another one has run already are for the full run."""
+    """Yield the experiments; repeated runs of one function are marked as slow."""
     runners: set[Any] = set()
-    for name, experiment in EXPERIMENTS.items():
-        runner = getattr(experiment.run, "func", experiment.run)
+    for name, make_experiment in EXPERIMENTS.items():
+        runner = getattr(make_experiment.run, "func", make_experiment.run)
         yield pytest.param(name, marks=pytest.mark.slow if runner in runners else ())
         runners.add(runner)
 
@@ -56,23 +59,23 @@ def test_a_quick_run_gives_tables(name: str) -> None:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("name", ["P4.table2", "P4.table3"])
 def test_shipped_sets_give_the_figures_of_the_paper(name: str) -> None:
-    """Within two of its deviations; of partial inputs OFS_P on splice is better, as an oracle is."""
+    """Expect figures within two deviations; OFS_P on splice is better, as is an oracle."""
     table = quick(name)[0]
     cells = [(row[0], *pair) for row in table.rows for pair in zip(table.columns, row, strict=True)]
-    far = [(of, column) for of, column, cell in cells if "*" in str(cell)]
+    far = [(name_of_set, column) for name_of_set, column, cell in cells if "*" in str(cell)]
     assert far == ([("splice", "OFS_P")] if name == "P4.table3" else [])
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", ["SOFS", "SOFS, defaults"])
 def test_a_method_is_tested_on_rows_of_the_scale_it_learned(method: str) -> None:
-    """On the same generated rows, with as many features, a figure has the accuracy of the table."""
+    """Expect the accuracy of the table in the figure, with the same rows and number of features."""
     table, figure = quick("P1.table2")[0], quick("P1.fig1")[0]
     expected = next(
         row[table.columns.index("accuracy, %")] for row in table.rows if row[0] == f"x1, {method}"
     )
-    found = next(row[figure.columns.index(method)] for row in figure.rows if row[0] == "x1, 100")
-    assert found == expected
+    accuracy = next(row[figure.columns.index(method)] for row in figure.rows if row[0] == "x1, 100")
+    assert accuracy == expected
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -83,21 +86,21 @@ def test_the_spiral_is_found_and_so_it_is_said() -> None:
 
 
 def test_every_experiment_names_its_data_and_its_paper() -> None:
-    for name, experiment in EXPERIMENTS.items():
+    for name, make_experiment in EXPERIMENTS.items():
         assert re.fullmatch(r"P[1-5]\.\w+", name)
-        assert set(experiment.data) | set(experiment.quick_data) <= set(SETS)
-        assert not SHIPPED.missing(experiment.quick_data)
-        assert re.search(r"\((19|20)\d\d\)", experiment.paper)
-        assert experiment.minutes > 0
+        assert set(make_experiment.data) | set(make_experiment.quick_data) <= set(SETS)
+        assert not SHIPPED.missing(make_experiment.quick_data)
+        assert re.search(r"\((19|20)\d\d\)", make_experiment.paper)
+        assert make_experiment.minutes > 0
     assert not set(EXPERIMENTS) & set(MISSING)
 
 
 def test_processes_change_nothing() -> None:
-    given = [(7, 2), (9, 4), (8, 3)]
-    said: list[str] = []
-    alone = Setting(SHIPPED, say=said.append).each(divmod, given, ["a", "a", "b"])
-    assert alone == Setting(SHIPPED, jobs=2).each(divmod, given) == [(3, 1), (2, 1), (2, 2)]
-    assert said == ["a", "b"]
+    arguments = [(7, 2), (9, 4), (8, 3)]
+    printed: list[str] = []
+    alone = Setting(SHIPPED, say=printed.append).map(divmod, arguments, ["a", "a", "b"])
+    assert alone == Setting(SHIPPED, jobs=2).map(divmod, arguments) == [(3, 1), (2, 1), (2, 2)]
+    assert printed == ["a", "b"]
 
 
 def test_rows_are_standardised_as_dense_ones_would_be() -> None:
@@ -130,8 +133,8 @@ def test_a_set_is_read_as_it_is() -> None:
 
 def test_figures_stand_beside_the_papers() -> None:
     paper = Figure(400.9, 66.8)
-    assert beside([500, 534], paper) == ["517 ± 17", "401 ± 67"]
-    assert beside([534.6], paper, 1) == ["534.6*", "400.9 ± 66.8"]
+    assert cells_with_paper([500, 534], paper) == ["517 ± 17", "401 ± 67"]
+    assert cells_with_paper([534.6], paper, 1) == ["534.6*", "400.9 ± 66.8"]
     assert measured_text([1234.5, 1235.5], 0) == "1,235 ± 0"
 
 
@@ -149,13 +152,13 @@ def test_cells_are_text_for_people() -> None:
     assert [duration(seconds) for seconds in (0.1, 89, 200)] == ["1 s", "89 s", "3 min"]
 
 
-def experiment(name: str) -> Experiment:
+def make_experiment(name: str) -> Experiment:
     return Experiment(
         name, "a title", "Somebody (2001)", (), 1.0, lambda setting: [], ("a deviation",)
     )
 
 
-KNOWN = {name: experiment(name) for name in ("P1.a", "P1.b", "P2.a")}
+KNOWN = {name: make_experiment(name) for name in ("P1.a", "P1.b", "P2.a")}
 
 
 def test_a_section_is_replaced_and_the_others_stay_in_order(tmp_path: Path) -> None:
@@ -164,14 +167,14 @@ def test_a_section_is_replaced_and_the_others_stay_in_order(tmp_path: Path) -> N
         write_section(page, name, text, KNOWN, {"P1.c": "more data"})
     text = page.read_text()
     assert text.startswith(INTRODUCTION)
-    assert [(found["name"], found["text"]) for found in SECTION.finditer(text)] == [
+    assert [(match["name"], match["text"]) for match in SECTION.finditer(text)] == [
         ("P1.a", "new"),
         ("P2.a", "last"),
     ]
     assert "Not run in full yet: P1.b." in text
     assert "| P1.c " in text
     write_section(page, "P1.b", "middle", KNOWN, {})
-    assert [found["text"] for found in SECTION.finditer(page.read_text())] == [
+    assert [match["text"] for match in SECTION.finditer(page.read_text())] == [
         "new",
         "middle",
         "last",
@@ -194,7 +197,7 @@ def test_a_section_has_its_command_its_time_and_every_deviation() -> None:
 
 def test_the_page_has_sections_of_experiments_in_their_order() -> None:
     text = (ROOT / "docs" / "explanation" / "reproduction.md").read_text()
-    names = [found["name"] for found in SECTION.finditer(text)]
+    names = [match["name"] for match in SECTION.finditer(text)]
     assert names == [name for name in EXPERIMENTS if name in names]
     assert text.startswith(INTRODUCTION)
     assert str(ROOT) not in text

@@ -1,4 +1,4 @@
-"""The experiments of SAOLA's paper (Yu, Wu, Ding, Pei 2016): its printed tables, its tests, its protocol."""
+"""The experiments of SAOLA's paper (Yu, Wu, Ding, Pei 2016): printed tables, tests, protocol."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ QUICK = Setting(SHIPPED, quick=True)
 
 
 def test_tables_that_repeat_a_method_agree() -> None:
-    for one, other in (
+    for first, second in (
         ("III", "X"),
         ("IV", "XI"),
         ("V", "XII"),
         ("VIII", "XIII"),
         ("IV", "XVIII KNN"),
     ):
-        common = printed.PRINTED[one].keys() & printed.PRINTED[other].keys()
+        common = printed.PRINTED[first].keys() & printed.PRINTED[second].keys()
         assert len(common) >= 10
         assert all(
-            printed.PRINTED[one][name]["SAOLA"] == printed.PRINTED[other][name]["SAOLA"]
+            printed.PRINTED[first][name]["SAOLA"] == printed.PRINTED[second][name]["SAOLA"]
             for name in common
         )
 
@@ -41,26 +41,30 @@ def test_ranks_and_critical_difference_of_table_3_are_the_printed_ones() -> None
     scores = np.array([*friedman.scores_of(test).values()])
     assert scores.shape == (3, 10)
     assert np.allclose(rankdata(scores, axis=0).mean(axis=1), [*test.ranks.values()])
-    assert [row[1:] for row in friedman.ranks(test)] == [
+    assert [row[1:] for row in friedman.rank_rows(test)] == [
         ["2.35", "2.35"],
         ["2.4", "2.4"],
         ["1.25", "1.25"],
     ]
     p_value = friedmanchisquare(*scores).pvalue
-    assert friedman.verdict(test)[1:5] == [10, "yes", "yes", f"{p_value:.3f}"]
-    assert friedman.verdict(test)[6:] == ["1.047", "1.0481"]
+    assert friedman.verdict_row(test)[1:5] == [10, "yes", "yes", f"{p_value:.3f}"]
+    assert friedman.verdict_row(test)[6:] == ["1.047", "1.0481"]
 
 
 def test_other_ranks_than_the_printed_ones_have_a_star() -> None:
-    assert [row[2] for row in friedman.ranks(friedman.TESTS[1])] == ["2.35 *", "1.95 *", "1.7 *"]
-    assert [row[2] for row in friedman.ranks(friedman.TESTS[2])] == ["2.1 *", "2.25", "1.65 *"]
+    assert [row[2] for row in friedman.rank_rows(friedman.TESTS[1])] == [
+        "2.35 *",
+        "1.95 *",
+        "1.7 *",
+    ]
+    assert [row[2] for row in friedman.rank_rows(friedman.TESTS[2])] == ["2.1 *", "2.25", "1.65 *"]
 
 
 def test_draws_have_the_papers_sizes_and_differ() -> None:
-    one, other = (protocol.split_of(SHIPPED, "leukemia", run) for run in (0, 1))
-    assert one.X.shape == (48, 7129)
-    assert one.X_test.shape == (24, 7129)
-    assert not np.array_equal(one.y, other.y)
+    first, second = (protocol.split_of(SHIPPED, "leukemia", run) for run in (0, 1))
+    assert first.X.shape == (48, 7129)
+    assert first.X_test.shape == (24, 7129)
+    assert not np.array_equal(first.y, second.y)
 
 
 def test_columns_of_groups_are_named_by_their_own_ids() -> None:
@@ -76,11 +80,11 @@ def test_columns_of_groups_are_named_by_their_own_ids() -> None:
 
 
 def test_tables_share_the_runs_of_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = protocol.measured(QUICK, ["leukemia"], ["SAOLA"])
-    monkeypatch.setattr(protocol, "run_of", None)  # is not called again
-    again = protocol.measured(QUICK, ["leukemia"], ["SAOLA"])
-    assert again["leukemia", "SAOLA"] is found["leukemia", "SAOLA"]
-    assert found["leukemia", "SAOLA"].shape == (2, len(protocol.MEASURES))
+    measured = protocol.measure(QUICK, ["leukemia"], ["SAOLA"])
+    monkeypatch.setattr(protocol, "run_once", None)  # is not called again
+    again = protocol.measure(QUICK, ["leukemia"], ["SAOLA"])
+    assert again["leukemia", "SAOLA"] is measured["leukemia", "SAOLA"]
+    assert measured["leukemia", "SAOLA"].shape == (2, len(protocol.MEASURES))
 
 
 @pytest.mark.parametrize(
@@ -97,16 +101,16 @@ def test_tables_share_the_runs_of_a_command(monkeypatch: pytest.MonkeyPatch) -> 
 def test_stars_are_for_what_is_far_from_the_paper(
     measure: str, values: list[float], paper: float, near: bool
 ) -> None:
-    assert tables.near(measure, np.array(values), paper) == near
+    assert tables.is_near(measure, np.array(values), paper) == near
 
 
 def test_what_the_paper_says_must_hold_on_every_set() -> None:
-    said = tables.Said("", "SAOLA", "OFS", "above")
+    claim = tables.PaperClaim("", "SAOLA", "OFS", "above")
     means = {("a", "SAOLA"): 0.9, ("a", "OFS"): 0.8, ("b", "SAOLA"): 0.7, ("b", "OFS"): 0.72}
-    assert not said.claim(means).holds
-    assert not said._replace(relation="like").claim(means).holds
-    assert said.claim({**means, ("b", "OFS"): 0.6}).measured == "a 0.9 and 0.8; b 0.7 and 0.6"
-    assert said.claim({**means, ("b", "OFS"): 0.6}).holds
+    assert not claim.check(means).holds
+    assert not claim._replace(relation="like").check(means).holds
+    assert claim.check({**means, ("b", "OFS"): 0.6}).measured == "a 0.9 and 0.8; b 0.7 and 0.6"
+    assert claim.check({**means, ("b", "OFS"): 0.6}).holds
 
 
 def test_subsamples_are_four_of_five_folds(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -118,5 +122,5 @@ def test_subsamples_are_four_of_five_folds(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setitem(protocol.METHODS, "SAOLA", rows)
     for number in range(5):
-        assert stability.selected(SHIPPED, "leukemia", "SAOLA", number).tolist() == [number]
+        assert stability.select_features(SHIPPED, "leukemia", "SAOLA", number).tolist() == [number]
     assert sum(72 - count for count in seen) == 72

@@ -1,4 +1,4 @@
-"""The experiments of online substitution (Yang, Fujimaki, Kusumura, Liu 2016), at a size that takes no time."""
+"""The experiments of online substitution (Yang, Fujimaki, Kusumura, Liu 2016), with small data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from reproduction import Folders, Setting
 from reproduction.substitution import contest, rivals
-from reproduction.substitution.figures import Curve, claims
+from reproduction.substitution.figures import Curve, check_claims
 from reproduction.substitution.problems import DESIGNS, Recipe, draw
 from tests.paths import ROOT
 
@@ -47,7 +47,7 @@ def test_rivals_find_large_weights(select: Select, loss: str) -> None:
 
 def test_the_truth_has_recall_1_and_no_error() -> None:
     problem = draw(SMALL._replace(noise=0.0), 0)
-    recall, error = contest.judged(problem, contest.truth(problem))
+    recall, error = contest.judge(problem, contest.fit_true_columns(problem))
     assert recall == 1.0
     assert error < 0.02  # the fit has a ridge
 
@@ -55,23 +55,23 @@ def test_the_truth_has_recall_1_and_no_error() -> None:
 def test_outcomes_are_by_recipe_contestant_and_seed() -> None:
     names = ["OS pool, 2 scans", "true features"]
     recipes = [SMALL, SMALL._replace(loss="logistic")]
-    found = contest.contest(Setting(SHIPPED), recipes, names, 3)
-    assert found.shape == (2, 2, 3, 2)
-    assert np.array_equal(found[1, :, 2], contest.run(recipes[1], 2, names))
-    assert np.all(found[:, 1, :, 0] == 1.0)
+    outcomes = contest.run_contest(Setting(SHIPPED), recipes, names, 3)
+    assert outcomes.shape == (2, 2, 3, 2)
+    assert np.array_equal(outcomes[1, :, 2], contest.run_contestants(recipes[1], 2, names))
+    assert np.all(outcomes[:, 1, :, 0] == 1.0)
 
 
 def test_claims_of_the_paper_are_judged_by_what_was_measured() -> None:
     names = [*contest.CONTESTANTS]
-    of = {name: Curve(np.array([0.7, 0.6]), np.array([0.2, 0.3])) for name in names}
-    of["ProjGD"] = Curve(np.array([0.75, 0.65]), np.array([0.2, 0.3]))
-    assert [claim.holds for claim in claims(of)] == [True, False, True, True, True]
-    of["AsyOS, 20 workers"] = Curve(np.array([0.8, 0.7]), np.array([0.2, 0.3]))
-    assert not claims(of)[-1].holds
+    curves = {name: Curve(np.array([0.7, 0.6]), np.array([0.2, 0.3])) for name in names}
+    curves["ProjGD"] = Curve(np.array([0.75, 0.65]), np.array([0.2, 0.3]))
+    assert [claim.holds for claim in check_claims(curves)] == [True, False, True, True, True]
+    curves["AsyOS, 20 workers"] = Curve(np.array([0.8, 0.7]), np.array([0.2, 0.3]))
+    assert not check_claims(curves)[-1].holds
 
 
 def test_a_method_that_diverges_finds_nothing() -> None:
     problem = draw(Recipe(400, n=400, design="blocks", s=100), 0)
     shared = np.random.default_rng(0).standard_normal((400, 1))
-    found = contest.CONTESTANTS["OS paper, 1 scan"](problem._replace(X=problem.X + 10.0 * shared))
-    assert contest.judged(problem, found) == (0.0, 1.0)
+    model = contest.CONTESTANTS["OS paper, 1 scan"](problem._replace(X=problem.X + 10.0 * shared))
+    assert contest.judge(problem, model) == (0.0, 1.0)

@@ -1,4 +1,4 @@
-"""Folders that come from strangers: links, pipes and notes that lie."""
+"""Folders that come from strangers: links, pipes and forged notes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def begun(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a run that was interrupted."""
+    """Return the folder of a run that was interrupted."""
     folder = tmp_path_factory.mktemp("runs") / "begun"
 
     def watch(progress: Progress) -> None:
@@ -144,7 +144,7 @@ OUTPUT = "columns.parquet"
 
 
 class StoppedError(Exception):
-    """As if the process had been killed."""
+    """An error in place of the end of a killed process."""
 
 
 @pytest.fixture(scope="module")
@@ -161,7 +161,7 @@ def sparse_rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def columns_in(path: Path) -> bytes:
-    """All that a file of columns holds."""
+    """Return everything that a file of columns holds."""
     source = ss.open_source(path)
     blocks = list(source.column_blocks())
     parts = [
@@ -190,7 +190,10 @@ def expected(sparse_rows: Path, tmp_path_factory: pytest.TempPathFactory) -> byt
 
 @pytest.fixture(scope="module")
 def interrupted(sparse_rows: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Folders with a conversion that was interrupted: while entries were sorted into buckets, and when all were."""
+    """Return folders with a conversion that was interrupted.
+
+    One was interrupted while entries were sorted into buckets, the other when all were sorted.
+    """
     folders = {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(buckets, "NOTE_EVERY", 50)
@@ -232,9 +235,9 @@ def test_a_folder_of_the_user_s_is_never_a_work_folder(
     folder = tmp_path / "real"
     shutil.copytree(precious, folder / f".{OUTPUT}.columns")
     assert converted(sparse_rows, folder) == expected
-    for found in (precious, folder / f".{OUTPUT}.columns"):
-        assert {path.read_text() for path in found.iterdir()} == {"precious"}
-        assert len(list(found.iterdir())) == 6
+    for kept in (precious, folder / f".{OUTPUT}.columns"):
+        assert {path.read_text() for path in kept.iterdir()} == {"precious"}
+        assert len(list(kept.iterdir())) == 6
 
 
 def test_only_known_files_are_removed_from_remains(
@@ -313,10 +316,13 @@ def test_two_conversions_to_one_file_do_not_meet(
 def test_notes_of_a_stranger_give_the_right_columns_or_none(
     sparse_rows: Path, expected: bytes, interrupted: dict[str, Path], tmp_path: Path
 ) -> None:
-    """Several hundred damaged or forged notes: the same columns as without them, or begin again, and then those."""
+    """Damage or forge several hundred notes.
+
+    The columns are the same as without the notes, at once or when the conversion begins again.
+    """
     random, outcomes, every = np.random.default_rng(0), Counter[str](), 1 if FULL else 12
     for stage, whole in interrupted.items():
-        for number, (what, mutate) in enumerate(mutations(random)):
+        for number, (description, mutate) in enumerate(mutations(random)):
             if number % every:
                 continue
             folder = tmp_path / f"{stage} {number}"
@@ -324,12 +330,12 @@ def test_notes_of_a_stranger_give_the_right_columns_or_none(
             (work,) = folder.iterdir()
             mutate(work)
             try:
-                found = converted(sparse_rows, folder)
+                columns = converted(sparse_rows, folder)
             except ss.DataError as error:
                 outcomes[str(error)[-11:]] += 1
-                found = converted(sparse_rows, folder)
-            assert found == expected, f"{stage}: {what}"
-            assert [path.name for path in folder.iterdir()] == [OUTPUT], f"{stage}: {what}"
+                columns = converted(sparse_rows, folder)
+            assert columns == expected, f"{stage}: {description}"
+            assert [path.name for path in folder.iterdir()] == [OUTPUT], f"{stage}: {description}"
             shutil.rmtree(folder)
             outcomes["right"] += 1
     assert outcomes["right"] > 400 // every
@@ -337,7 +343,10 @@ def test_notes_of_a_stranger_give_the_right_columns_or_none(
 
 
 def mutations(random: np.random.Generator) -> Iterator[tuple[str, Callable[[Path], None]]]:
-    """Changes to the files of a work folder, by what they are: bytes, and what they hold, properly packed."""
+    """Yield changes to the files of a work folder, and descriptions of them.
+
+    Bytes are changed, and properly packed contents.
+    """
     for name in ("survey", "note", "buckets"):
         for _ in range(8):
             yield f"a byte of {name}", partial(change_bytes, name=name, random=random)
@@ -416,12 +425,12 @@ ARRAY_CHANGES: dict[str, Callable[[np.ndarray], np.ndarray | None]] = {
 
 def change_bytes(work: Path, name: str, random: np.random.Generator) -> None:
     content = bytearray((work / name).read_bytes())
-    at = int(
+    position = int(
         random.integers(len(content))
         if random.random() < 0.3
         else random.integers(min(len(content), 3000))
     )
-    content[at] ^= int(random.integers(1, 256))
+    content[position] ^= int(random.integers(1, 256))
     (work / name).write_bytes(content)
 
 

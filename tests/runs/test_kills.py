@@ -1,4 +1,7 @@
-"""Processes that are killed at any moment, asked to end, or race one another: files are complete or not there."""
+"""Processes that are killed at any moment, asked to end, or race one another.
+
+Files are complete or absent.
+"""
 
 from __future__ import annotations
 
@@ -64,7 +67,7 @@ def run_and_kill(seconds: float, *words: str | Path) -> None:
 
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Rows that take about a second."""
+    """Return a file of rows that take about a second."""
     path, draw = tmp_path_factory.mktemp("data") / "rows.svm", np.random.default_rng(0)
     lines = []
     for _ in range(3000):
@@ -91,7 +94,10 @@ FINISHED = ["model", "result.json", "run.json", "selection.csv"]
 
 
 def kill_often(kind: str, times: int, rows: Path, folder: Path) -> dict[str, int]:
-    """Kill a command at random moments, do it again or go on with it, and compare; how often which stage was met."""
+    """Kill a command at random moments, run it again or resume it, and compare the results.
+
+    Return how often the process was killed at each stage.
+    """
     words: list[str | Path] = {
         "select": ["select", rows, *SELECT, "--checkpoint-every", "500", "-o"],
         "rows": ["convert", rows],
@@ -161,7 +167,7 @@ def test_what_is_killed_200_times_can_be_done_again(rows: Path, tmp_path: Path, 
 
 @pytest.fixture(scope="module")
 def many_rows(rows: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same rows often enough that a process is still at work when it is met."""
+    """Return the same rows many times, so that a process is still at work when it gets a signal."""
     path = tmp_path_factory.mktemp("data") / "many.svm"
     path.write_bytes(rows.read_bytes() * 30)
     return path
@@ -213,7 +219,7 @@ def test_a_conversion_that_is_asked_to_end_leaves_nothing_half_written(
 
 
 def test_what_is_ignored_stays_so(rows: Path, tmp_path: Path) -> None:
-    """As under nohup."""
+    """Ignored signals stay ignored, as under nohup."""
     code = (
         "import os, signal, sys; signal.signal(signal.SIGHUP, signal.SIG_IGN);"
         " os.execv(sys.argv[1], sys.argv[1:])"

@@ -53,13 +53,15 @@ elif step == "after-replace":
     os.replace = after_replace
 elif step == "before-sync":
     os.fsync = before_sync
-workflow.select(train, test=test, output=folder, checkpoint_every=400, watch=strike if step == "rows" else None,
-                **json.loads(params))
+watch = strike if step == "rows" else None
+workflow.select(
+    train, test=test, output=folder, checkpoint_every=400, watch=watch, **json.loads(params)
+)
 """
 
 
 def comparable(record: ss.RunRecord) -> dict[str, Any]:
-    """A record without what differs from run to run."""
+    """Return a record without the fields that differ from run to run."""
     content = record.to_dict()
     return {
         key: value for key, value in content.items() if key not in ("seconds", "peak_memory_bytes")
@@ -219,7 +221,7 @@ def test_columns_of_a_test_table_are_found_by_name(tmp_path: Path) -> None:
 
 
 def interrupted(rows: Any, folder: Path, **params: Any) -> None:
-    """A run that was stopped by Ctrl-C after its first block."""
+    """Begin a run, and stop it by Ctrl-C after its first block."""
 
     def watch(progress: Progress) -> None:
         raise KeyboardInterrupt
@@ -362,7 +364,7 @@ def test_all_rows_without_labels_are_predicted(tmp_path: Path) -> None:
     predictions = list(rows)
     assert len(predictions) > 1
     assert workflow.measure(predictions, rows.classes) is None
-    assert sum(len(found.labels) for found, _ in predictions) == 10_000
+    assert sum(len(prediction.labels) for prediction, _ in predictions) == 10_000
     with pytest.raises(ss.DataError, match="have no labels"):
         ss.select(tmp_path / "train.parquet", target="y", test=tmp_path / "new.parquet")
 
@@ -457,7 +459,7 @@ def parts(tmp_path: Path) -> Path:
 
 
 def named(parts: Path, way: str) -> Any:
-    """Several files as a list, a folder or a pattern."""
+    """Return several files as a list, a folder or a pattern."""
     ways = {
         "list": [parts / f"part-{number}.svm" for number in (1, 2, 10)],
         "pattern": f"{parts}/part-*",
@@ -548,6 +550,6 @@ def test_a_list_of_one_file_is_that_file(tmp_path: Path, rows: Path) -> None:
 
 def test_several_files_are_transposed_into_one(tmp_path: Path, parts: Path) -> None:
     assert workflow.convert_to_columns(parts, tmp_path / "columns.parquet") == 3
-    one = ss.select(tmp_path / "columns.parquet", "saola")
-    assert one.n_rows == 2400
-    assert one.selection.indices.tolist() == ss.select(parts, "saola").selection.indices.tolist()
+    record = ss.select(tmp_path / "columns.parquet", "saola")
+    assert record.n_rows == 2400
+    assert record.selection.indices.tolist() == ss.select(parts, "saola").selection.indices.tolist()

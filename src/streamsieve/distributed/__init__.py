@@ -1,1 +1,1 @@
-"""Training in parts, on several processes or machines."""
+"""Train learners in parts, on several processes or machines."""

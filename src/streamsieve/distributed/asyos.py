@@ -1,7 +1,8 @@
-"""Asynchronous online substitution (Yang, Fujimaki, Kusumura, Liu 2016) by workers that run at the same time.
+"""Train asynchronous online substitution on workers that run at the same time.
 
-Every worker has columns of its own, and a fraction of those that are kept; what they know of one
-another is the scores that the centre has. Nobody waits, so the answer depends on timing.
+The method is that of Yang, Fujimaki, Kusumura, Liu 2016. Every worker has its own columns, and may
+keep a fraction of the number of features to select. Workers know of each other only the scores that
+the centre holds. No worker waits for another, so the answer depends on timing.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from ..selectors.diagnosis import Look
 from ..selectors.parameters import is_integer
 from ..sources.base import ColumnSource, DataSource
 from ..training import Clock, ColumnFeed, Progress, Training, Watch
-from .asyos_worker import Saved, SubstitutionWorker, Task
-from .dealing import deal
-from .engine import Crew, Engine
+from .asyos_worker import SubstitutionWorker, Task, WorkerCheckpoint
+from .dealing import assign_shards
+from .engine import Engine, Supervisor
 
-PIECES = 16  # per worker, which so gets columns from everywhere
+PIECES = 16  # shards per worker, so that each worker has columns from all parts of the data
 MAX_COLUMNS = 128  # of a block, between two exchanges of a worker with the centre
-MIN_BLOCKS = 100  # of a scan: workers that hardly hear of one another find worse columns
-MAX_BLOCK_WORK = 1 << 26  # values multiplied in a block: it is to take a fraction of a slice
+MIN_BLOCKS = 100  # per scan: workers that exchange scores rarely select worse columns
+MAX_BLOCK_WORK = 1 << 26  # values multiplied per block, so that it takes a fraction of a slice
 
 
 def train_asyos(
@@ -37,14 +38,15 @@ def train_asyos(
 ) -> Training:
     """Learn from the columns of a source, on all workers of an engine.
 
-    Its ``workers`` become as many as there are, or as can have something to do.
+    The learner's parameter ``workers`` is set to the number of workers of the engine, or to fewer
+    if there are not enough columns for all.
     """
     clock = Clock()
     learner.note_source(source)
     if learner.params.staleness is not None:
         raise UsageError(
-            f"{spell('staleness', learner.params.staleness)} is of a simulation, and workers that"
-            f" run at the same time know what they know; omit {spell('staleness')}, or the engine"
+            f"{spell('staleness', learner.params.staleness)} is a parameter of the simulation and"
+            f" is not supported on an engine; omit {spell('staleness')} or the engine"
         )
 
     def report(unit: str, count: int, total: int | None) -> None:
@@ -52,24 +54,24 @@ def train_asyos(
             watch(Progress(count, total, unit, source.bytes_read, source.facts.n_bytes))
 
     feed = ColumnFeed(source, y, None, report)
-    pieces = feed.columns.column_shards(PIECES * engine.n_workers)
-    set_workers(learner, min(engine.n_workers, len(pieces)))
+    shards = feed.columns.column_shards(PIECES * engine.n_workers)
+    set_workers(learner, min(engine.n_workers, len(shards)))
     passes = learner.passes_over(feed.source)
     learner.start(
         learner.width_of(feed.source), None, feed.source.feature_names, y=feed.y, origin=source.name
     )
-    run = AsyOSRun(learner, engine, pieces, passes, feed.total)
-    prepared = clock.seconds()  # what is compiled from here on is measured by the workers
+    run = AsyOSRun(learner, engine, shards, passes, feed.total)
+    setup_seconds = clock.seconds()  # the workers measure what is compiled from here on
     while run.left:
         run.step()
         if watch:
             watch(
                 Progress(
-                    run.offered, None if feed.total is None else feed.total * passes, feed.unit
+                    run.n_offered, None if feed.total is None else feed.total * passes, feed.unit
                 )
             )
-    finishing = Clock()
-    with finishing.learning():
+    finish_clock = Clock()
+    with finish_clock.learning():
         run.gather()
         learner.finish(source.name)
         done = Training(remarks=learner.results.diagnosis(Look()))
@@ -77,63 +79,62 @@ def train_asyos(
         sum(times) / learner.params.workers for times in zip(*run.seconds, strict=True)
     )
     total = clock.seconds()["total"]
-    learning += finishing.seconds()["learn"]
-    compiling += prepared["compile"] + finishing.seconds()["compile"]
+    learning += finish_clock.seconds()["learn"]
+    compiling += setup_seconds["compile"] + finish_clock.seconds()["compile"]
     reading = max(0.0, total - learning - compiling)
     done.seconds = {"total": total, "read": reading, "learn": learning, "compile": compiling}
-    done.details = {"workers": learner.params.workers, "lost_workers": run.crew.losses}
+    done.details = {"workers": learner.params.workers, "lost_workers": run.supervisor.losses}
     return done
 
 
 def set_workers(learner: ColumnLearner, n_workers: int) -> None:
-    """Let it have that number of workers, or fewer: each keeps a column at least."""
-    if is_integer(learner.params.n_features_to_select):  # or it is refused when it starts
+    """Set the learner's number of workers, so that each keeps at least one column."""
+    # A value that is not an integer raises an error when the learner starts.
+    if is_integer(learner.params.n_features_to_select):
         learner.params.workers = max(
             1, min(n_workers, learner.params.n_features_to_select, MAX_WORKERS)
         )
 
 
 def block_size(n_rows: int, n_features: int | None, wanted: int, workers: int) -> int:
-    """How many columns a worker takes between two exchanges."""
+    """Return how many columns a worker takes between two exchanges with the centre."""
     by_work = MAX_BLOCK_WORK * workers // (n_rows * wanted)
-    by_width = MAX_COLUMNS  # also of a worker that has nobody to hear of
+    by_width = MAX_COLUMNS  # also for a single worker, which has no others to exchange scores with
     if workers > 1 and n_features is not None:
         by_width = n_features // (workers * MIN_BLOCKS)
     return max(1, min(MAX_COLUMNS, by_work, by_width))
 
 
 class AsyOSRun:
-    """The workers of a learner that has started, and what they have handed over."""
+    """The workers of a learner that has started, and the checkpoints that they sent."""
 
     def __init__(
         self,
         learner: ColumnLearner,
         engine: Engine,
-        pieces: list[ColumnSource],
+        shards: list[ColumnSource],
         passes: int,
         n_features: int | None,
     ) -> None:
         target, workers = learner.memory.target, learner.params.workers
         params = learner.params
         self.learner, self.engine = learner, engine
-        self.hands = deal(pieces, [1.0] * len(pieces), workers)
+        self.assignments = assign_shards(shards, [1.0] * len(shards), workers)
         size = block_size(target.n_rows, n_features, params.n_features_to_select, workers)
         self.task = engine.share(Task(target, params, passes, size))
         self.centre = engine.centre(target.n_rows)
-        self.saved = [Saved.nothing(learner.features.width) for _ in range(workers)]
-        self.seconds = [(0.0, 0.0)] * workers  # of each: learning and compiling
-        self.crew = Crew(engine, self.begin)
-        self.left, self.absent = (
-            set(range(workers)),
-            set(range(workers)),
-        )  # have not finished; were never ready
+        self.saved = [WorkerCheckpoint.initial(learner.features.width) for _ in range(workers)]
+        self.seconds = [(0.0, 0.0)] * workers  # of each worker: learning and compiling
+        self.supervisor = Supervisor(engine, self.start_worker)
+        # workers that have not finished; workers that were never ready
+        self.left, self.absent = set(range(workers)), set(range(workers))
         for worker in range(workers):
-            self.begin(worker)
+            self.start_worker(worker)
 
-    def begin(self, worker: int) -> None:
-        """Start a worker, or another in place of one that is lost: from what that had handed over.
+    def start_worker(self, worker: int) -> None:
+        """Start a worker, or replace a lost one, from its last checkpoint.
 
-        What it had pushed since is nobody's any more.
+        Scores that a lost worker has pushed since its checkpoint are removed from the centre.
         """
         self.centre.forget(worker)
         self.engine.start(
@@ -142,44 +143,51 @@ class AsyOSRun:
             worker,
             self.task,
             self.centre,
-            self.hands[worker],
+            self.assignments[worker],
             self.saved[worker],
         )
         self.engine.call(worker, "ready" if worker in self.absent else "work")
 
     def step(self) -> None:
-        """Take what the next worker hands over, and let it go on."""
-        answer = self.crew.next()
-        worker, handed = answer.worker, answer.value
-        if handed is None:
-            self._arrived(worker)
+        """Receive the update of the next worker that answers, and let this worker continue."""
+        answer = self.supervisor.next_answer()
+        worker, update = answer.worker, answer.value
+        if update is None:
+            self._mark_ready(worker)
             return
-        if handed.finished:
+        if update.finished:
             self.left.discard(worker)
         else:
             self.engine.call(worker, "work")
-        self.saved[worker] = self.saved[worker].after(handed)
-        self.crew.note_progress(worker)
-        self.seconds[worker] = handed.seconds
+        self.saved[worker] = self.saved[worker].apply(update)
+        self.supervisor.reset_losses(worker)
+        self.seconds[worker] = update.seconds
 
-    def _arrived(self, worker: int) -> None:
-        """A worker is ready. All begin together: one that is alone would keep columns for what others' make."""
+    def _mark_ready(self, worker: int) -> None:
+        """Note that a worker is ready; let all work once the last one is.
+
+        They start together: a worker that runs alone would keep columns for scores that the columns
+        of other workers explain.
+        """
         self.absent.discard(worker)
         if not self.absent:
             for number in self.left:
                 self.engine.call(number, "work")
 
     @property
-    def offered(self) -> int:
-        """Columns that all workers were offered so far, in all scans."""
-        return sum(saved.tally["earlier"] + int(saved.tally["counts"][0]) for saved in self.saved)
+    def n_offered(self) -> int:
+        """Return the number of columns offered to all workers so far, in all scans."""
+        return sum(
+            checkpoint.tally["earlier"] + int(checkpoint.tally["counts"][0])
+            for checkpoint in self.saved
+        )
 
     def gather(self) -> None:
-        """Give the learner what all workers know."""
+        """Merge the checkpoints of all workers into the learner."""
         learner, memory = self.learner, self.learner.memory
         rule: Any = learner.rule
-        memory.state = rule.gather([saved.state for saved in self.saved])
+        memory.state = rule.gather([checkpoint.state for checkpoint in self.saved])
         memory.names = {
-            feature: name for saved in self.saved for feature, name in saved.names.items()
+            feature: name for checkpoint in self.saved for feature, name in checkpoint.names.items()
         }
-        learner.adopt_counts([saved.tally for saved in self.saved])
+        learner.adopt_counts([checkpoint.tally for checkpoint in self.saved])

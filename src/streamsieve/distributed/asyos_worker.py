@@ -1,6 +1,7 @@
-"""A worker of asynchronous online substitution (Yang, Fujimaki, Kusumura, Liu 2016, algorithm 3), in slices of time.
+"""Run a worker of asynchronous online substitution in slices of time.
 
-What it has is handed over after every slice, so that another can start from there if it is lost.
+This is algorithm 3 of Yang, Fujimaki, Kusumura, Liu 2016. After every slice the worker sends what
+has changed, so that another worker can continue from there if it is lost.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from ..state import empty
 from ..targets import Target
 from ..training import Clock
 from .engine import SLICE_SECONDS, CentreLike
-from .spent import spent_by
+from .spent import seconds_by
 
 
 class Task(NamedTuple):
-    """What all workers know."""
+    """The data and parameters that all workers share."""
 
     target: Target
     params: AsyOSParameters  # of all workers together
@@ -39,21 +40,21 @@ class Task(NamedTuple):
     block_size: int  # columns that a worker takes between two exchanges
 
 
-class Reached(NamedTuple):
-    """How far a worker is in its stream of columns."""
+class ShardPosition(NamedTuple):
+    """The position of a worker in its stream of columns."""
 
     scan: int = 0
-    piece: int = 0
-    columns: int = 0  # of this piece
+    shard: int = 0
+    columns: int = 0  # of this shard
 
 
-class Handover(NamedTuple):
-    """What changed since the last one, and how far the worker is."""
+class WorkerUpdate(NamedTuple):
+    """The changes of a worker since its last update, and its position."""
 
-    reached: Reached
+    position: ShardPosition
     finished: bool
-    ids: NDArray[np.int64]  # of the columns that it keeps
-    new: Slots  # those of them that it did not keep before
+    ids: NDArray[np.int64]  # of the columns that the worker keeps
+    new: Slots  # the columns among them that it did not keep at its last update
     weights: F64
     level: F64
     tally: Tally
@@ -61,40 +62,40 @@ class Handover(NamedTuple):
     seconds: tuple[float, float]  # learning and compiling, so far
 
 
-class Saved(NamedTuple):
-    """All there is to start a worker again from."""
+class WorkerCheckpoint(NamedTuple):
+    """Everything that is needed to restart a worker."""
 
-    reached: Reached
+    position: ShardPosition
     state: SteppingState
     tally: Tally
     names: dict[int, str]
 
     @classmethod
-    def nothing(cls, width: int) -> Saved:
-        """What a worker begins with, for data as wide as is known."""
+    def initial(cls, width: int) -> WorkerCheckpoint:
+        """Return the checkpoint of a worker at its start, for data of a given width."""
         state = empty(SteppingState, slots=0, room=0)
         return cls(
-            Reached(),
+            ShardPosition(),
             state,
             {"counts": np.zeros(3, np.int64), "earlier": 0, "width": width, "noted": {}},
             {},
         )
 
-    def after(self, handed: Handover) -> Saved:
-        """The same with what was handed over."""
+    def apply(self, update: WorkerUpdate) -> WorkerCheckpoint:
+        """Return this checkpoint with an update applied."""
         slots = self.state.slots
-        if not np.array_equal(slots.ids, handed.ids):
-            slots = picked([slots, handed.new], handed.ids)
-        return Saved(
-            handed.reached,
-            SteppingState(slots, handed.weights, handed.level),
-            handed.tally,
-            handed.names,
+        if not np.array_equal(slots.ids, update.ids):
+            slots = picked([slots, update.new], update.ids)
+        return WorkerCheckpoint(
+            update.position,
+            SteppingState(slots, update.weights, update.level),
+            update.tally,
+            update.names,
         )
 
 
 class WorkerRule(ColumnRule[SteppingState]):
-    """How one worker takes columns: by the scores that the centre had when it last pushed its part."""
+    """The rule of one worker: it takes columns by the scores that the centre returned last."""
 
     takes_again: ClassVar[bool] = True
 
@@ -103,12 +104,12 @@ class WorkerRule(ColumnRule[SteppingState]):
     ) -> None:
         super().__init__(None, target)
         self.number, self.worker, self.centre = number, worker, centre
-        self.pushed = worker.part()
-        self.u = centre.register(number, self.pushed)
+        self.part = worker.part()
+        self.scores = centre.register(number, self.part)
 
     def offer(self, memory: ColumnMemory[SteppingState], block: ColumnBlock) -> None:
-        self.pushed = self.worker.take(block, self.u, self.pushed)
-        self.u = self.centre.register(self.number, self.pushed)
+        self.part = self.worker.take(block, self.scores, self.part)
+        self.scores = self.centre.register(self.number, self.part)
         memory.state = self.worker.state
 
     def remembered(self, state: SteppingState) -> I64:
@@ -116,7 +117,7 @@ class WorkerRule(ColumnRule[SteppingState]):
 
 
 class SubstitutionWorker:
-    """One worker, which takes the columns of some pieces of the data, and takes them again in every scan.
+    """A worker that takes the columns of some shards, and takes them again in every scan.
 
     It is called for one slice of time after the other, until it has finished.
     """
@@ -126,31 +127,30 @@ class SubstitutionWorker:
         number: int,
         task: Task,
         centre: CentreLike,
-        pieces: Sequence[ColumnSource],
-        saved: Saved,
+        shards: Sequence[ColumnSource],
+        saved: WorkerCheckpoint,
     ) -> None:
         params = task.params
         share = shares(params.n_features_to_select, params.workers)[number]
         rule = SteppingRule(replace(params, n_features_to_select=share), task.target)
         slots, weights, level = saved.state
-        own = SteppingState(picked([slots], slots.ids), weights.copy(), level.copy())
-        self.worker = BlockWorker(rule, params.workers, own)
-        self.learner = ColumnLearner(
-            ASYOS, AsyOSParameters()
-        )  # checks and counts columns, and notes their names
-        self.learner.adopt(task.target, own, WorkerRule(number, self.worker, centre, task.target))
+        state = SteppingState(picked([slots], slots.ids), weights.copy(), level.copy())
+        self.worker = BlockWorker(rule, params.workers, state)
+        # checks and counts columns, and notes their names
+        self.learner = ColumnLearner(ASYOS, AsyOSParameters())
+        self.learner.adopt(task.target, state, WorkerRule(number, self.worker, centre, task.target))
         self.learner.memory.names = saved.names
         self.learner.adopt_counts([saved.tally])
-        self.pieces, self.passes, self.block_size = pieces, task.passes, task.block_size
-        self.reached, self.handed = saved.reached, set(slots.ids.tolist())
-        self.stream = self._stream(saved.reached)
+        self.shards, self.passes, self.block_size = shards, task.passes, task.block_size
+        self.position, self.sent_ids = saved.position, set(slots.ids.tolist())
+        self.stream = self._stream(saved.position)
         self.clock = Clock()
 
     def ready(self) -> None:
-        """Answers as soon as the worker is there."""
+        """Return as soon as the worker has been made."""
 
-    def work(self) -> Handover:
-        """Take columns for a while; what there is to know then."""
+    def work(self) -> WorkerUpdate:
+        """Take columns for one slice of time, and return what has changed."""
         until = time.perf_counter() + SLICE_SECONDS
         finished = True
         for block in self.stream:
@@ -159,16 +159,16 @@ class SubstitutionWorker:
             if time.perf_counter() > until:
                 finished = False
                 break
-        return self._handover(finished)
+        return self._make_update(finished)
 
-    def _handover(self, finished: bool) -> Handover:
+    def _make_update(self, finished: bool) -> WorkerUpdate:
         worker = self.worker
         ids = worker.ids.copy()
-        new = ids[[feature not in self.handed for feature in ids.tolist()]] if ids.size else ids
-        self.handed = set(ids.tolist())
+        new = ids[[feature not in self.sent_ids for feature in ids.tolist()]] if ids.size else ids
+        self.sent_ids = set(ids.tolist())
         slots, weights, level = worker.state
-        return Handover(
-            self.reached,
+        return WorkerUpdate(
+            self.position,
             finished,
             ids,
             picked([slots], new),
@@ -176,24 +176,27 @@ class SubstitutionWorker:
             level.copy(),
             self.learner.tally(),
             self.learner.memory.names,
-            spent_by(self.clock)[1:],
+            seconds_by(self.clock)[1:],
         )
 
-    def _stream(self, start: Reached) -> Generator[ColumnBlock]:
-        """The columns of all scans after where it starts, in blocks; ``reached`` is how far it is with them."""
+    def _stream(self, start: ShardPosition) -> Generator[ColumnBlock]:
+        """Yield the columns of all scans after a position, in blocks.
+
+        ``position`` is how far the worker is with them.
+        """
         for scan in range(start.scan, self.passes):
             if scan > start.scan:
                 self.learner.begin_pass(scan)
-            first = start.piece if scan == start.scan else 0
-            for piece in range(first, len(self.pieces)):
-                skipped = start.columns if (scan, piece) == (start.scan, start.piece) else 0
-                yield from self._piece(scan, piece, skipped)
+            first = start.shard if scan == start.scan else 0
+            for shard in range(first, len(self.shards)):
+                skipped = start.columns if (scan, shard) == (start.scan, start.shard) else 0
+                yield from self._shard_blocks(scan, shard, skipped)
 
-    def _piece(self, scan: int, piece: int, skipped: int) -> Generator[ColumnBlock]:
+    def _shard_blocks(self, scan: int, shard: int, skipped: int) -> Generator[ColumnBlock]:
         seen = 0
-        for block in self.pieces[piece].column_blocks():
+        for block in self.shards[shard].column_blocks():
             for at in range(max(0, skipped - seen), block.n_columns, self.block_size):
                 stop = min(block.n_columns, at + self.block_size)
-                self.reached = Reached(scan, piece, seen + stop)
+                self.position = ShardPosition(scan, shard, seen + stop)
                 yield block.columns(at, stop)
             seen += block.n_columns

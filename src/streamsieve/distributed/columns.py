@@ -1,15 +1,19 @@
-"""Columns in shards: workers select from columns of their own, and one learner selects again from what they kept.
+"""Train a learner of columns in shards.
 
-Problem  K workers have the columns in K ranges of ids, all of them with all rows and the same target. Each learns its
-         own as if there were no others; the columns that it holds in the end are its survivors.
-         They are handed over with their values, and a fresh learner learns the survivors of all
-         workers in order of their ids, by the same rule and as many passes.
-Why      most of what a worker drops is worse than something that it keeps, and would be dropped in one stream, too;
-         what is redundant with columns elsewhere alone is found when the survivors meet.
-Answer   depends on the columns and the number of workers, never on timing, and is approximate: the methods depend on
-         the order of columns, and this is another order, in which survivors come last. One worker
-         is one pass, bit for bit. SAOLA (Yu, Wu, Ding, Pei 2016) and online substitution (Yang,
-         Fujimaki, Kusumura, Liu 2016) can do so.
+Workers select from shards of the columns, and one learner selects again from their survivors.
+
+Problem  K workers have the columns in K ranges of ids, all of them with all rows and the same
+         target. Each learns its own columns as if there were no others; the columns that it holds
+         in the end are its survivors. They are sent with their values, and a new learner learns
+         the survivors of all workers in order of id, by the same rule and in as many passes.
+Why      Most of what a worker drops is worse than something that it keeps, and would be dropped in
+         one stream, too; a column that is redundant only with columns of other workers is dropped
+         when the survivors are learned.
+Answer   The answer depends on the columns and the number of workers, never on timing. It is
+         approximate: the methods depend on the order of columns, and this is another order, in
+         which survivors come last. With one worker it is that of one pass, bit for bit. SAOLA
+         (Yu, Wu, Ding, Pei 2016) and online substitution (Yang, Fujimaki, Kusumura, Liu 2016) can
+         be trained in this way.
 """
 
 from __future__ import annotations
@@ -31,31 +35,34 @@ from ..selectors.columns.memory import Tally
 from ..sources.base import ColumnSource, DataSource
 from ..sources.groups import Grouping
 from ..training import Clock, ColumnFeed, Progress, Training, Watch, pieces
-from .engine import SLICE_SECONDS, Crew, Engine
-from .spent import Seconds, Spent, spent_by
+from .engine import SLICE_SECONDS, Engine, Supervisor
+from .spent import Seconds, WorkerSeconds, seconds_by
 
-# ---- what a worker does
+# ---- on a worker
 
 
 class Survivors:
-    """The columns that a learner remembers, kept as they went by."""
+    """The columns that a learner remembers, copied from the blocks as they pass."""
 
     def __init__(self) -> None:
         self.columns: dict[int, ColumnBlock] = {}
 
-    def note(self, block: ColumnBlock, remembered: NDArray[np.int64]) -> None:
-        """Keep the columns of a block that are remembered, and drop those that are so no more."""
+    def update(self, block: ColumnBlock, remembered: NDArray[np.int64]) -> None:
+        """Copy the remembered columns of a block, and drop those no longer remembered."""
         wanted = set(remembered.tolist())
         self.columns = {
             feature: column for feature, column in self.columns.items() if feature in wanted
         }
-        for at in np.flatnonzero(np.isin(block.ids, remembered)).tolist():
-            feature = int(block.ids[at])
+        for position in np.flatnonzero(np.isin(block.ids, remembered)).tolist():
+            feature = int(block.ids[position])
             if feature not in self.columns:
-                self.columns[feature] = owned(block.columns(at, at + 1))
+                self.columns[feature] = copy_block(block.columns(position, position + 1))
 
     def block(self, order: NDArray[np.int64] | None = None) -> ColumnBlock | None:
-        """All of them, in order of their ids, or in the ``order`` of a source; None if there are none."""
+        """Return the survivors in order of id, or in the ``order`` of a source.
+
+        Return None if there are none.
+        """
         ids = (
             sorted(self.columns)
             if order is None
@@ -65,8 +72,8 @@ class Survivors:
         return ColumnBlock.joined(columns) if columns else None
 
 
-def owned(block: ColumnBlock) -> ColumnBlock:
-    """The same block with arrays of its own, so that the one it is a part of can go."""
+def copy_block(block: ColumnBlock) -> ColumnBlock:
+    """Return a copy of a block, so that the block it is a part of can be freed."""
     names, groups = (
         None if array is None else array.copy() for array in (block.names, block.groups)
     )
@@ -78,58 +85,64 @@ def owned(block: ColumnBlock) -> ColumnBlock:
     return block.derived(**entries, names=names, groups=groups)
 
 
-class Found(NamedTuple):
-    """What a worker has in the end: its model if it was alone, otherwise what another is to learn."""
+class WorkerResult(NamedTuple):
+    """The result of a worker.
+
+    It is the model if the worker was alone, otherwise the survivors, which are learned again.
+    """
 
     model: Model | None
     survivors: ColumnBlock | None
     tally: Tally
 
 
-class Part(NamedTuple):
-    """How far a worker is; in the end comes what it found."""
+class ShardProgress(NamedTuple):
+    """The progress of a worker; after the last column, with its result."""
 
     features: int = 0  # over all passes
     seconds: Seconds = (0.0, 0.0, 0.0)  # of this slice
-    memory: int = 0  # the most that the process has had
-    found: Found | None = None
+    memory: int = 0  # peak memory of the process
+    result: WorkerResult | None = None
 
 
 class ColumnWorker:
-    """Learns a shard of the columns from a model that has started; ``alone`` if there are no other shards."""
+    """A worker that learns a shard of the columns, from a model that has started.
+
+    ``alone`` is True if there are no other shards.
+    """
 
     def __init__(
         self, base: Model, shard: ColumnSource, groups: Grouping | None, passes: int, alone: bool
     ) -> None:
         self.learner = cast(ColumnLearner, find_method(base.method).load(base.copy()))
         feed = ColumnFeed(shard, self.learner.memory.target.numbers, groups, None)
-        self.pieces = (part for part, _ in pieces(feed, self.learner, passes))
+        self.blocks = (block for block, _ in pieces(feed, self.learner, passes))
         self.survivors, self.order = None if alone else Survivors(), shard.order
 
-    def go_on(self) -> Part:
-        """Learn for a while, one block at least."""
-        clock, found = Clock(), None
+    def step(self) -> ShardProgress:
+        """Learn for one slice of time, but at least one block."""
+        clock, result = Clock(), None
         while True:
-            block = next(self.pieces, None)
+            block = next(self.blocks, None)
             with clock.learning():
                 if block is None:
-                    found = self._found()
+                    result = self._make_result()
                 else:
                     self.learner.partial_fit_block(block)
                     if self.survivors is not None:
-                        self.survivors.note(block, self.learner.remembered())
-            if found is not None or time.perf_counter() >= clock.began + SLICE_SECONDS:
+                        self.survivors.update(block, self.learner.remembered())
+            if result is not None or time.perf_counter() >= clock.began + SLICE_SECONDS:
                 break
-        return Part(self.learner.n_learned, spent_by(clock), peak_memory(), found)
+        return ShardProgress(self.learner.n_learned, seconds_by(clock), peak_memory(), result)
 
-    def _found(self) -> Found:
+    def _make_result(self) -> WorkerResult:
         tally = self.learner.tally()
         if self.survivors is None:
-            return Found(self.learner.model(), None, tally)
-        return Found(None, self.survivors.block(self.order), tally)
+            return WorkerResult(self.learner.model(), None, tally)
+        return WorkerResult(None, self.survivors.block(self.order), tally)
 
 
-# ---- what the driver does
+# ---- on the driver
 
 
 class ColumnShards:
@@ -141,77 +154,80 @@ class ColumnShards:
         self.learner, self.feed, self.engine, self.watch = learner, feed, engine, watch
         self.passes = learner.passes_over(feed.columns)
         self.shards = feed.columns.column_shards(engine.n_workers)
-        self.parts = [Part() for _ in self.shards]
-        self.spent = Spent()
+        self.progress = [ShardProgress() for _ in self.shards]
+        self.timings = WorkerSeconds()
         self.losses = self.memory = self.survivors = 0
 
     @property
     def n_workers(self) -> int:
+        """Return the number of shards, each of which has a worker."""
         return len(self.shards)
 
     def learn(self) -> None:
-        """Learn all shards, and once more what is left of them, if there are several."""
+        """Learn all shards and, if there are several, select again from their survivors."""
         alone = self.n_workers == 1
         base = self.engine.share(self.learner.model())
         groups = None if self.feed.groups is None else self.engine.share(self.feed.groups)
 
-        def begin(worker: int) -> None:
+        def start_worker(worker: int) -> None:
             self.engine.start(
                 worker, ColumnWorker, base, self.shards[worker], groups, self.passes, alone
             )
-            self.engine.call(worker, "go_on")
+            self.engine.call(worker, "step")
 
-        crew, found = Crew(self.engine, begin), dict[int, Found]()
+        supervisor, results = Supervisor(self.engine, start_worker), dict[int, WorkerResult]()
         for worker in range(self.n_workers):
-            begin(worker)
-        while len(found) < self.n_workers:
-            answer = crew.next()
-            part: Part = answer.value
-            self.note(answer.worker, part)
-            if part.found is None:
-                self.engine.call(answer.worker, "go_on")
+            start_worker(worker)
+        while len(results) < self.n_workers:
+            answer = supervisor.next_answer()
+            progress: ShardProgress = answer.value
+            self.record_progress(answer.worker, progress)
+            if progress.result is None:
+                self.engine.call(answer.worker, "step")
             else:
-                found[answer.worker] = part.found
-        self.losses = crew.losses
-        in_order = [found[worker] for worker in range(self.n_workers)]
+                results[answer.worker] = progress.result
+        self.losses = supervisor.losses
+        in_order = [results[worker] for worker in range(self.n_workers)]
         if in_order[0].model is not None:
             self.learner.take_up(in_order[0].model)
             self.learner.name_groups(self.feed.group_names)
         else:
             self.select_again(in_order)
 
-    def select_again(self, found: list[Found]) -> None:
-        """Learn what the workers kept, in order of the ids, and count what they have counted."""
+    def select_again(self, results: list[WorkerResult]) -> None:
+        """Learn the survivors of all workers in order of id, and adopt the workers' counts."""
         clock = Clock()
-        blocks = [part.survivors for part in found if part.survivors is not None]
+        blocks = [result.survivors for result in results if result.survivors is not None]
         self.survivors = sum(block.n_columns for block in blocks)
         with clock.learning():
             for number in range(self.passes):
                 self.learner.begin_pass(number)
                 for block in blocks:
                     self.learner.partial_fit_block(block)
-            self.learner.adopt_counts([part.tally for part in found])
-        self.spent.add(spent_by(clock))
+            self.learner.adopt_counts([result.tally for result in results])
+        self.timings.add(seconds_by(clock))
 
-    def note(self, worker: int, part: Part) -> None:
-        """Take note of how far a worker is."""
-        self.parts[worker] = part._replace(found=None)
-        self.spent.add(part.seconds)
-        self.memory = max(self.memory, part.memory)
+    def record_progress(self, worker: int, progress: ShardProgress) -> None:
+        """Record the progress of a worker."""
+        self.progress[worker] = progress._replace(result=None)
+        self.timings.add(progress.seconds)
+        self.memory = max(self.memory, progress.memory)
         if self.watch:
             total = None if self.feed.total is None else self.feed.total * self.passes
-            self.watch(Progress(sum(part.features for part in self.parts), total, self.feed.unit))
+            self.watch(
+                Progress(sum(part.features for part in self.progress), total, self.feed.unit)
+            )
 
     def details(self) -> dict[str, Any]:
-        """How it was trained; what is approximate says so."""
-        known = {
+        """Return how the learner was trained, including whether the result is approximate."""
+        details = {
             "workers": self.n_workers,
             "lost_workers": self.losses,
             "worker_memory_bytes": self.memory,
         }
         if self.n_workers == 1:
-            return known
-        return {**known, "approximate": {"shards": self.n_workers, "survivors": self.survivors}}
+            return details
+        return {**details, "approximate": {"shards": self.n_workers, "survivors": self.survivors}}
 
 
 def train_column_shards(
@@ -223,13 +239,13 @@ def train_column_shards(
     groups: Any | None = None,
     watch: Watch | None = None,
 ) -> Training:
-    """Learn columns on the workers of an engine, as ``training.train`` does in one process, from the start.
+    """Learn columns on the workers of an engine, as ``training.train`` does in one process.
 
-    Rows are transposed here, in memory, and every worker gets its part. ``y`` is the target of
-    columns that come without one.
+    The learner must not have started. Rows are transposed here, in memory, and every worker gets
+    its shard. ``y`` is the target of columns that come without one.
     """
-    began, done = time.perf_counter(), Training()
-    refuse_not_selected_again(learner, engine.n_workers)
+    start, training = time.perf_counter(), Training()
+    check_selects_again(learner, engine.n_workers)
     learner.note_source(source)
 
     def report(unit: str, count: int, total: int | None) -> None:
@@ -249,17 +265,17 @@ def train_column_shards(
     shards = ColumnShards(columns, feed, engine, watch)
     shards.learn()
     columns.finish(source.name)
-    done.remarks = [*columns.results.diagnosis(feed.look()), *feed.remarks(columns)]
-    done.seconds = shards.spent.per_worker(shards.n_workers, time.perf_counter() - began)
-    done.details = shards.details()
-    return done
+    training.remarks = [*columns.results.diagnosis(feed.look()), *feed.remarks(columns)]
+    training.seconds = shards.timings.per_worker(shards.n_workers, time.perf_counter() - start)
+    training.details = shards.details()
+    return training
 
 
-def refuse_not_selected_again(learner: AnyLearner, n_workers: int) -> None:
-    """Refuse a learner that cannot select from what several have selected, before anything is read."""
+def check_selects_again(learner: AnyLearner, n_workers: int) -> None:
+    """Raise UsageError if the method cannot select again from survivors, before data is read."""
     if n_workers > 1 and not learner.method.selects_again:
-        can = ", ".join(method for method in METHODS if find_method(method).selects_again)
+        able = ", ".join(method for method in METHODS if find_method(method).selects_again)
         raise UsageError(
-            f"{learner.method.name} needs all columns in one place, so it takes one worker; methods"
-            f" that can be trained on parts of the columns are {can}"
+            f"{learner.method.name} needs all columns in one place; take one worker, or a method"
+            f" that can be trained on parts of the columns: {able}"
         )

@@ -1,4 +1,7 @@
-"""Which worker gets which part of the data: decided before a run, by sizes alone, so that timing has no part in it."""
+"""Assign parts of the data to workers before a run, by their sizes alone.
+
+Timing has no influence on the assignment.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,18 @@ from typing import TypeVar
 P = TypeVar("P")
 
 
-def deal(pieces: Sequence[P], sizes: Sequence[float], n_workers: int) -> list[list[P]]:
-    """The pieces of each worker, in their order: a piece goes to the worker that has least so far.
+def assign_shards(pieces: Sequence[P], sizes: Sequence[float], n_workers: int) -> list[list[P]]:
+    """Return the pieces of each worker, in order: each goes to the worker with the smallest total.
 
-    Of several the first; one that has nothing comes before all others, so that none is idle unless
-    pieces are fewer.
+    Among workers with equal totals the first gets the piece. A worker without any piece comes
+    before all others, so that none is idle unless there are fewer pieces than workers.
     """
-    hands: list[list[P]] = [[] for _ in range(n_workers)]
+    assignments: list[list[P]] = [[] for _ in range(n_workers)]
     totals = [0.0] * n_workers
     for piece, size in zip(pieces, sizes, strict=True):
-        worker = min(range(n_workers), key=lambda number: (bool(hands[number]), totals[number]))
-        hands[worker].append(piece)
+        worker = min(
+            range(n_workers), key=lambda number: (bool(assignments[number]), totals[number])
+        )
+        assignments[worker].append(piece)
         totals[worker] += size
-    return hands
+    return assignments

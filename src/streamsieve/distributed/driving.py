@@ -1,4 +1,4 @@
-"""Which way a learner is trained on the workers of an engine."""
+"""Train a learner on the workers of an engine, in the way that its method supports."""
 
 from __future__ import annotations
 
@@ -14,27 +14,28 @@ from ..selectors.columns.learner import ColumnLearner
 from ..sources.base import ColumnSource, DataSource, by_rows
 from ..training import Checkpoint, Training, Watch, remarks_on
 from .asyos import train_asyos
-from .columns import refuse_not_selected_again, train_column_shards
+from .columns import check_selects_again, train_column_shards
 from .opening import open_engine
-from .rows import NOTHING, refuse_not_merged, train_row_shards
+from .rows import EMPTY_NOTE, check_mergeable, train_row_shards
 
 
 def refuse_on_engine(learner: AnyLearner, choice: EngineChoice, checkpoints: bool) -> None:
-    """Refuse what cannot be trained on workers, before anything is read."""
+    """Raise UsageError if a learner cannot be trained on workers, before data is read."""
     if learner.reads == "matrix":
         raise UsageError(
-            f"{learner.method.name} needs the whole matrix at once and cannot be divided; omit"
-            f" {spell('engine')}"
+            f"{learner.method.name} needs the whole matrix at once and cannot be trained on several"
+            f" workers; omit {spell('engine')}"
         )
     if learner.reads == "rows":
-        refuse_not_merged(learner, choice.workers)
+        check_mergeable(learner, choice.workers)
         return
     if not learner.method.is_asynchronous:
-        refuse_not_selected_again(learner, choice.workers)
+        check_selects_again(learner, choice.workers)
     if checkpoints:
         raise UsageError(
-            f"checkpoints on an engine are for methods that take rows, and {learner.method.name}"
-            f" takes columns; omit {spell('checkpoint_every')} or {spell('engine')}"
+            f"{learner.method.name} learns from columns, and checkpoints on an engine are supported"
+            " only by methods that learn from rows; omit"
+            f" {spell('checkpoint_every')} or {spell('engine')}"
         )
 
 
@@ -48,7 +49,7 @@ def train_on(
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
     trace: Trace | None = None,
-    note: Mapping[str, Any] = NOTHING,
+    note: Mapping[str, Any] = EMPTY_NOTE,
 ) -> Training:
     """Learn from a source on workers, as ``training.train`` does in one process."""
     refuse_on_engine(learner, choice, checkpoint is not None)

@@ -1,8 +1,8 @@
-"""What runs workers: each an object of its own, in a thread, a process or on another machine, called by name.
+"""Define engines: they run workers in threads, in processes or on other machines.
 
-A worker is made by a function or class of this package and asked by calls that answer soon, within
-about a second: work that takes long is asked for in slices. So a run can be stopped, and how far it
-is can be shown, whatever runs it.
+A worker is an object made by a function or class of this package. It is called by the names of its
+methods, and every call must return soon, within about a second: long work is done in slices.
+Therefore a run can be stopped, and its progress can be shown, on any engine.
 """
 
 from __future__ import annotations
@@ -24,22 +24,31 @@ F64 = NDArray[np.float64]
 
 
 class Answer(NamedTuple):
-    """What came of a call, or of a worker: its answer, an error that it raised, or that it is lost."""
+    """The outcome of a call: the answer of a worker, an error that it raised, or its loss."""
 
     worker: int
     value: Any = None
     error: Exception | None = None
-    lost: bool = False  # its process is gone, with all that it knew
+    lost: bool = False  # the process of the worker has ended, and its state is lost
 
 
 class CentreLike(Protocol):
-    """The scores that workers of online substitution share: see ``selectors.columns.asyos.Centre``."""
+    """The scores that workers of online substitution share.
 
-    def scores(self) -> F64: ...
+    See ``selectors.columns.asyos.Centre``.
+    """
 
-    def register(self, worker: int, part: F64 | None = None) -> F64: ...
+    def scores(self) -> F64:
+        """Return the scores of all workers together."""
+        ...
 
-    def forget(self, worker: int) -> F64: ...
+    def register(self, worker: int, part: F64 | None = None) -> F64:
+        """Set the part of a worker, and return the scores of all workers together."""
+        ...
+
+    def forget(self, worker: int) -> F64:
+        """Remove the part of a worker, and return the scores of the others."""
+        ...
 
 
 class Engine(ABC):
@@ -52,26 +61,30 @@ class Engine(ABC):
 
     @abstractmethod
     def share(self, value: Any) -> Any:
-        """The value for several workers: to be given to ``start`` or ``call`` in its place, and sent once only.
+        """Return a handle to a value for several workers, which is sent once only.
 
-        A worker gets the value itself, and must not change it.
+        It is passed to ``start`` or ``call`` in place of the value. A worker gets the value itself,
+        and must not change it.
         """
 
     @abstractmethod
     def centre(self, n_rows: int) -> CentreLike:
-        """A centre that every worker can be given, and that outlives workers."""
+        """Return a centre that can be passed to every worker and that outlives workers."""
 
     @abstractmethod
     def start(self, worker: int, make: Callable[..., Any], *args: Any) -> None:
-        """Make a worker, also in place of one that is lost; what fails in ``make`` is answered to the first call."""
+        """Make a worker, or replace one that is lost.
+
+        An error raised by ``make`` is the answer to the first call.
+        """
 
     @abstractmethod
     def call(self, worker: int, method: str, *args: Any) -> None:
-        """Ask a worker that has answered all calls so far."""
+        """Call a method of a worker that has answered all earlier calls."""
 
     @abstractmethod
     def next(self) -> Answer:
-        """The next answer of any worker that was asked."""
+        """Return the next answer of any worker that was called."""
 
     @abstractmethod
     def close(self) -> None:
@@ -89,38 +102,41 @@ class Engine(ABC):
         self.close()
 
 
-class Crew:
-    """The workers of an engine, of which those that are lost are started again; an error of one is raised here."""
+class Supervisor:
+    """A supervisor of the workers of an engine.
 
-    def __init__(self, engine: Engine, begin: Callable[[int], None]) -> None:
-        """``begin`` starts a worker, as far as it had come, and asks it for its next answer."""
-        self.engine, self.begin = engine, begin
+    It restarts workers that are lost, and raises the errors that workers raise.
+    """
+
+    def __init__(self, engine: Engine, start_worker: Callable[[int], None]) -> None:
+        """Initialize; ``start_worker`` starts a worker from its last progress and calls it."""
+        self.engine, self.start_worker = engine, start_worker
         self.losses = 0
-        self._without_progress = [0] * engine.n_workers
+        self._losses_without_progress = [0] * engine.n_workers
 
-    def note_progress(self, worker: int) -> None:
-        """Set the losses of a worker back to 0: ``begin`` would now start it from further on.
+    def reset_losses(self, worker: int) -> None:
+        """Set the count of losses of a worker back to 0.
 
-        An answer alone is no progress: a worker that is lost after each one would be started again
-        for ever.
+        Call it when ``start_worker`` would now start the worker from a later state. An answer alone
+        is no progress: a worker that is lost after each answer would be restarted forever.
         """
-        self._without_progress[worker] = 0
+        self._losses_without_progress[worker] = 0
 
-    def next(self) -> Answer:
-        """The next answer that is one."""
+    def next_answer(self) -> Answer:
+        """Return the next answer that is a value; restart workers that are lost."""
         while True:
             answer = self.engine.next()
             if answer.error is not None:
                 raise answer.error
             if not answer.lost:
                 return answer
-            self._note_loss(answer.worker)
-            self.begin(answer.worker)
+            self._count_loss(answer.worker)
+            self.start_worker(answer.worker)
 
-    def _note_loss(self, worker: int) -> None:
+    def _count_loss(self, worker: int) -> None:
         self.losses += 1
-        self._without_progress[worker] += 1
-        if self._without_progress[worker] >= MAX_LOSSES:
+        self._losses_without_progress[worker] += 1
+        if self._losses_without_progress[worker] >= MAX_LOSSES:
             raise RunError(
                 f"worker {worker + 1} of {self.engine.n_workers} was lost {MAX_LOSSES} times"
                 " without progress; it may be out of memory: take fewer workers, or machines with"

@@ -1,4 +1,7 @@
-"""Workers on this machine: processes that share memory, or threads, as kernels release the interpreter's lock."""
+"""Run workers on this machine: in processes that share memory, or in threads.
+
+Threads work at the same time because kernels release the interpreter's lock.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,7 @@ from ..errors import RunError
 from ..machine import THREADS_VARIABLE, cores
 from ..selectors.columns.asyos import Centre
 from .engine import Answer, CentreLike, Engine
-from .memory import Memory, Message, packed, receive, send
+from .memory import Message, SharedMemory, pack, receive, send
 
 STOP_SECONDS = 1.0  # for a worker to end by itself
 ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
@@ -32,20 +35,24 @@ COMMAND = (
 
 
 class Worker:
-    """An object that answers calls by name; what fails when it is made is answered to the first call."""
+    """An object whose methods are called by name.
+
+    An error raised while it is made is the answer to the first call.
+    """
 
     def __init__(self, make: Callable[..., Any], args: tuple[Any, ...]) -> None:
         self.failure: Exception | None = None
         try:
-            self.made = make(*args)
+            self.instance = make(*args)
         except Exception as error:
             self.failure = error
 
     def answer(self, method: str, args: tuple[Any, ...]) -> tuple[Any, Exception | None]:
+        """Call a method by name; return its value, or the error that it raised."""
         if self.failure is not None:
             return None, self.failure
         try:
-            return getattr(self.made, method)(*args), None
+            return getattr(self.instance, method)(*args), None
         except Exception as error:
             return None, error
 
@@ -53,51 +60,51 @@ class Worker:
 # ---- processes
 
 
-class Shared(NamedTuple):
+class SharedValue(NamedTuple):
     """A value that is packed once, for several workers."""
 
     message: Message
 
 
 class SharedCentre(Centre):
-    """A centre whose parts are in memory that all workers write to, each its own line, and read."""
+    """A centre in memory that all workers map: each writes its own line and reads all."""
 
-    def __init__(self, memory: Memory, n_workers: int, n_rows: int) -> None:
-        self.known = memory, n_workers, n_rows
+    def __init__(self, memory: SharedMemory, n_workers: int, n_rows: int) -> None:
+        self.arguments = memory, n_workers, n_rows
         super().__init__(
             np.frombuffer(memory.map(), np.float64, n_workers * n_rows).reshape(n_workers, n_rows)
         )
 
     def __reduce__(self) -> Any:
-        return SharedCentre, self.known
+        return SharedCentre, self.arguments
 
 
 class Process:
-    """A process with one worker. It ends when nobody is there to ask it."""
+    """A process with one worker. It ends when its connection is closed."""
 
     def __init__(self, threads: int) -> None:
         ours, theirs = socket.socketpair()
         file = theirs.fileno()
-        given = dict.fromkeys(ONE_THREAD, "1") | {THREADS_VARIABLE: str(threads)}
+        variables = dict.fromkeys(ONE_THREAD, "1") | {THREADS_VARIABLE: str(threads)}
         self.process = subprocess.Popen(
             [sys.executable, "-c", COMMAND.format(path=sys.path, file=file)],
-            env=os.environ | given,
+            env=os.environ | variables,
             pass_fds=[file],
             stdin=subprocess.DEVNULL,
-            start_new_session=True,  # Ctrl-C is for the process that asks
+            start_new_session=True,  # only the main process handles Ctrl-C
         )
         theirs.close()
         self.connection = Connection(ours.detach())
 
     def send(self, parts: list[Message]) -> None:
-        """Send something, unless it is gone: that is found when an answer is waited for."""
+        """Send messages; if the process has ended, ``receive`` finds out later."""
         try:
             send(self.connection, self.process.pid, parts)
         except (BrokenPipeError, ConnectionResetError):
             pass
 
     def receive(self) -> tuple[Any, Exception | None] | None:
-        """Its answer, or None if it is gone."""
+        """Return a value and an error, or None if the process has ended."""
         try:
             value, error = receive(self.connection)
         except (EOFError, OSError):
@@ -105,6 +112,7 @@ class Process:
         return value, error
 
     def close(self) -> None:
+        """Stop the process, and kill it if it does not end by itself in time."""
         self.connection.close()
         try:
             self.process.wait(STOP_SECONDS)
@@ -114,20 +122,22 @@ class Process:
 
 
 class ProcessEngine(Engine):
-    """A process per worker."""
+    """An engine with a process per worker."""
 
     name = "local"
 
     def __init__(self, n_workers: int) -> None:
         super().__init__(n_workers)
         self.processes: dict[int, Process] = {}
-        self.asked: set[int] = set()
+        self.pending: set[int] = set()
 
-    def share(self, value: Any) -> Shared:
-        return Shared(packed(value))
+    def share(self, value: Any) -> SharedValue:
+        return SharedValue(pack(value))
 
     def centre(self, n_rows: int) -> CentreLike:
-        return SharedCentre(Memory.create(self.n_workers * n_rows * 8), self.n_workers, n_rows)
+        return SharedCentre(
+            SharedMemory.create(self.n_workers * n_rows * 8), self.n_workers, n_rows
+        )
 
     def start(self, worker: int, make: Callable[..., Any], *args: Any) -> None:
         parts = self._parts(make, args)
@@ -138,59 +148,60 @@ class ProcessEngine(Engine):
 
     def call(self, worker: int, method: str, *args: Any) -> None:
         self.processes[worker].send(self._parts(method, args))
-        self.asked.add(worker)
+        self.pending.add(worker)
 
     @staticmethod
     def _parts(first: Any, args: tuple[Any, ...]) -> list[Message]:
         return [
-            packed(first),
-            *(arg.message if isinstance(arg, Shared) else packed(arg) for arg in args),
+            pack(first),
+            *(arg.message if isinstance(arg, SharedValue) else pack(arg) for arg in args),
         ]
 
     def next(self) -> Answer:
-        waiting = {self.processes[worker].connection: worker for worker in sorted(self.asked)}
+        waiting = {self.processes[worker].connection: worker for worker in sorted(self.pending)}
         if not waiting:
             raise RunError("no worker was asked for anything")
         ready = wait(list(waiting))[0]
         worker = next(number for connection, number in waiting.items() if connection is ready)
-        self.asked.discard(worker)
+        self.pending.discard(worker)
         answer = self.processes[worker].receive()
         return Answer(worker, lost=True) if answer is None else Answer(worker, *answer)
 
     def close(self) -> None:
-        for process in self.processes.values():  # all of them at first: they stop at the same time
+        # close all connections first, so that the processes end at the same time
+        for process in self.processes.values():
             process.connection.close()
         while self.processes:
             self.processes.popitem()[1].close()
 
 
 def serve(file: int) -> None:
-    """What the process of a worker does, until nobody is there to ask it."""
+    """Run the worker of a process, until its connection is closed."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     connection, parent = Connection(file), os.getppid()
-    threading.Thread(target=end_with, args=(parent,), daemon=True).start()
+    threading.Thread(target=exit_with_parent, args=(parent,), daemon=True).start()
     try:
-        make, *given = receive(connection)
-        worker = Worker(make, tuple(given))
+        make, *arguments = receive(connection)
+        worker = Worker(make, tuple(arguments))
         while True:
-            method, *given = receive(connection)
-            value, error = worker.answer(method, tuple(given))
-            send(connection, parent, [packed(value), packed(sendable(error))])
-            del given, value, error  # or they would stay in memory until the next call
+            method, *arguments = receive(connection)
+            value, error = worker.answer(method, tuple(arguments))
+            send(connection, parent, [pack(value), pack(make_picklable(error))])
+            del arguments, value, error  # or they would stay in memory until the next call
     except (EOFError, OSError):
         pass
     os._exit(0)  # threads that read ahead may be inside Arrow
 
 
-def end_with(parent: int) -> None:
-    """End this process, whatever it computes, when the one that asks is gone: that may have been killed."""
+def exit_with_parent(parent: int) -> None:
+    """End this process when its parent is gone, for instance killed, whatever it computes."""
     while os.getppid() == parent:
         time.sleep(STOP_SECONDS)
     os._exit(0)
 
 
-def sendable(error: Exception | None) -> Exception | None:
-    """An error, or another with its text if it cannot be taken apart and put together again."""
+def make_picklable(error: Exception | None) -> Exception | None:
+    """Return an error that can be pickled: the error itself, or a RunError with its text."""
     try:
         pickle.loads(pickle.dumps(error))
     except Exception:
@@ -202,7 +213,7 @@ def sendable(error: Exception | None) -> Exception | None:
 
 
 class ThreadEngine(Engine):
-    """A thread per worker, for data that is in memory: nothing is copied."""
+    """An engine with a thread per worker, for data in memory: nothing is copied."""
 
     name = "local"
 

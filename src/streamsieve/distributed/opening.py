@@ -1,4 +1,4 @@
-"""Engines by name."""
+"""Open engines by name."""
 
 from __future__ import annotations
 
@@ -12,7 +12,10 @@ if TYPE_CHECKING:
 
 
 def open_engine(choice: EngineChoice, in_memory: bool = False) -> Engine:
-    """Return the engine that was chosen. Workers of the local one are threads for data in memory, else processes."""
+    """Return the engine that was chosen.
+
+    The workers of the local engine are threads if the data is in memory, otherwise processes.
+    """
     if choice.name == "ray":
         try:
             from .ray_engine import RayEngine

@@ -1,4 +1,4 @@
-"""Workers on a Ray cluster: an actor each, on any of its machines."""
+"""Run workers on a Ray cluster: an actor for each worker, on any machine of the cluster."""
 
 from __future__ import annotations
 
@@ -19,48 +19,52 @@ from ..errors import RunError
 from ..machine import THREADS_VARIABLE, cores
 from ..selectors.columns.asyos import Centre
 from .engine import F64, Answer, CentreLike, Engine
-from .local import Worker, sendable
-from .memory import LARGE, CheckedPickler
+from .local import Worker, make_picklable
+from .memory import MIN_SHARED_BYTES, CheckedPickler
 from .ray_cluster import Cluster
 
-CHECK_SECONDS = 5.0  # between two looks at whether the cluster is still large enough
+CHECK_SECONDS = 5.0  # between two checks whether the cluster is still large enough
 
-LOST = (
+LOST_ERRORS = (
     ray.exceptions.RayActorError,
     ray.exceptions.WorkerCrashedError,
     ray.exceptions.NodeDiedError,
     ray.exceptions.OutOfMemoryError,
     ray.exceptions.ObjectLostError,  # the answer, with the machine that had it
 )
-FULL = ray.exceptions.ObjectStoreFullError, ray.exceptions.OutOfDiskError
+FULL_ERRORS = ray.exceptions.ObjectStoreFullError, ray.exceptions.OutOfDiskError
 
 
 # ---- messages
 
 
 class Parcel(NamedTuple):
-    """A value on its way: pickled, but for its large arrays, which Ray puts into memory that processes share."""
+    """A pickled value, whose large arrays Ray puts into shared memory."""
 
     body: bytes
     arrays: list[NDArray[np.uint8]]
 
 
-def parcel(value: Any) -> Parcel:
+def make_parcel(value: Any) -> Parcel:
+    """Return a value as a parcel."""
     arrays: list[NDArray[np.uint8]] = []
 
     def is_small(buffer: pickle.PickleBuffer) -> bool:
         raw = np.frombuffer(buffer.raw(), np.uint8)
-        if raw.nbytes >= LARGE:
+        if raw.nbytes >= MIN_SHARED_BYTES:
             arrays.append(raw)
-        return raw.nbytes < LARGE
+        return raw.nbytes < MIN_SHARED_BYTES
 
     body = io.BytesIO()
     CheckedPickler(body, protocol=5, buffer_callback=is_small).dump(value)
     return Parcel(body.getvalue(), arrays)
 
 
-def opened(sent: Parcel) -> Any:
-    """The value of a parcel. Arrays from Ray are read-only, which kernels are not compiled for: these are copies."""
+def unpack_parcel(sent: Parcel) -> Any:
+    """Return the value of a parcel, with copies of its arrays.
+
+    Arrays from Ray are read-only, and kernels are not compiled for these.
+    """
     return pickle.loads(sent.body, buffers=[array.copy() for array in sent.arrays])
 
 
@@ -72,25 +76,26 @@ class RemoteWorker:
 
     def __init__(self, threads: int, make: Parcel, *args: Parcel) -> None:
         os.environ[THREADS_VARIABLE] = str(threads)
-        self.worker = Worker(opened(make), tuple(opened(arg) for arg in args))
+        self.worker = Worker(unpack_parcel(make), tuple(unpack_parcel(arg) for arg in args))
 
     def answer(self, method: str, *args: Parcel) -> Parcel:
         try:
-            value, error = self.worker.answer(method, tuple(opened(arg) for arg in args))
-            return parcel((value, sendable(error)))
+            value, error = self.worker.answer(method, tuple(unpack_parcel(arg) for arg in args))
+            return make_parcel((value, make_picklable(error)))
         except Exception as error:  # an argument or an answer that cannot be pickled
-            return parcel((None, sendable(error)))
+            return make_parcel((None, make_picklable(error)))
 
-    def is_there(self) -> None:
-        """Answer, if it is."""
+    def ping(self) -> None:
+        """Return as soon as the worker can be reached."""
 
 
 def make_centre(n_workers: int, n_rows: int) -> Centre:
+    """Return a centre whose scores are all 0."""
     return Centre(np.zeros((n_workers, n_rows)))
 
 
 class RemoteCentre:
-    """What workers and the driver have of a centre: its name, by which any of them finds it."""
+    """A handle to a centre for workers and the driver, which find its actor by name."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -110,14 +115,15 @@ class RemoteCentre:
 
     def _ask(self, method: str, *args: Any) -> F64:
         try:
-            with storing():
+            with explain_full_store():
                 if self.actor is None:
                     self.actor = ray.get_actor(self.name)
-                value, error = opened(ray.get(self.actor.answer.remote(method, *map(parcel, args))))
-        except (ValueError, *LOST) as failure:  # a ValueError if there is no such actor
+                value, error = unpack_parcel(
+                    ray.get(self.actor.answer.remote(method, *map(make_parcel, args)))
+                )
+        except (ValueError, *LOST_ERRORS) as failure:  # a ValueError if no actor has this name
             raise RunError(
-                "the process that had the scores of all workers was lost, and the run with it:"
-                " start it again"
+                "the process that had the scores of all workers was lost; start the run again"
             ) from failure
         if error is not None:
             raise error
@@ -126,15 +132,15 @@ class RemoteCentre:
 
 
 @contextmanager
-def storing() -> Iterator[None]:
-    """Say what to do if there is no room for what is sent."""
+def explain_full_store() -> Iterator[None]:
+    """Raise RunError with advice if there is no room for a message."""
     try:
         yield
-    except FULL as error:
+    except FULL_ERRORS as error:
         raise RunError(
-            "Ray's object store is full, and so is the disk that it writes to then: make room on"
-            " that disk (Ray's temporary folder), or start the cluster with more memory for it (ray"
-            " start --object-store-memory)"
+            "Ray's object store is full, and so is the disk that it spills to: make room on that"
+            " disk (Ray's temporary folder), or start the cluster with more memory for the store"
+            " (ray start --object-store-memory)"
         ) from error
 
 
@@ -142,93 +148,99 @@ def storing() -> Iterator[None]:
 
 
 class RayEngine(Engine):
-    """An actor per worker, with one CPU; the driver starts another one for an actor that is lost."""
+    """An engine with an actor per worker, each with one CPU; the driver restarts lost workers."""
 
     name = "ray"
 
     def __init__(self, n_workers: int, address: str | None = None) -> None:
-        """``address`` is HOST:PORT, "auto" (a cluster of this machine) or "local" (one that is started here).
+        """Connect to a cluster, or start one.
 
-        Without it, whatever is there is used: the connection of this process, the cluster that
-        ``RAY_ADDRESS`` names, one that runs on this machine; otherwise one is started.
+        ``address`` is HOST:PORT, "auto" (a cluster that runs on this machine) or "local" (a cluster
+        that is started here). Without it, the first of these is used: the connection of this
+        process, the cluster that ``RAY_ADDRESS`` names, a cluster that runs on this machine, a
+        cluster that is started here.
         """
         super().__init__(n_workers)
         self.actors: dict[int, Any] = {}
         self.centres: list[Any] = []
-        self.asked: dict[Any, int] = {}  # reference of an answer -> worker
+        self.pending: dict[Any, int] = {}  # reference of an answer -> worker
         self.unreachable: set[int] = set()
         self.cluster = Cluster(n_workers, address)
-        self.threads = (
-            max(1, cores() // n_workers) if self.cluster.started else 1
-        )  # elsewhere CPUs are counted
+        # In a cluster that runs already, a worker has one CPU.
+        self.threads = max(1, cores() // n_workers) if self.cluster.started else 1
         self.remote = ray.remote(num_cpus=1, max_restarts=0, scheduling_strategy="SPREAD")(
             RemoteWorker
         )
 
     def share(self, value: Any) -> Any:
-        with storing():
-            return ray.put(parcel(value))
+        with explain_full_store():
+            return ray.put(make_parcel(value))
 
     def centre(self, n_rows: int) -> CentreLike:
         name = f"streamsieve-centre-{secrets.token_hex(8)}"
-        # where the driver is: that machine is not lost before the run is
+        # on the driver's machine: if that is lost, so is the run
         here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
         actor = self.remote.options(num_cpus=0, name=name, scheduling_strategy=here)
-        self.centres.append(actor.remote(1, *map(parcel, (make_centre, self.n_workers, n_rows))))
+        self.centres.append(
+            actor.remote(1, *map(make_parcel, (make_centre, self.n_workers, n_rows)))
+        )
         return RemoteCentre(name)
 
     def start(self, worker: int, make: Callable[..., Any], *args: Any) -> None:
         if worker in self.actors:
             self._stop(worker)
-            self.cluster.check(self.n_workers)  # a machine may be gone
-        with storing():
-            self.actors[worker] = self.remote.remote(self.threads, parcel(make), *self._parts(args))
+            self.cluster.check(self.n_workers)  # a machine may be lost
+        with explain_full_store():
+            self.actors[worker] = self.remote.remote(
+                self.threads, make_parcel(make), *self._parts(args)
+            )
 
     def _stop(self, worker: int) -> None:
         ray.kill(self.actors.pop(worker))
         self.unreachable.discard(worker)
-        self.asked = {answer: number for answer, number in self.asked.items() if number != worker}
+        self.pending = {
+            answer: number for answer, number in self.pending.items() if number != worker
+        }
 
     def call(self, worker: int, method: str, *args: Any) -> None:
-        with storing():
-            self.asked[self.actors[worker].answer.remote(method, *self._parts(args))] = worker
+        with explain_full_store():
+            self.pending[self.actors[worker].answer.remote(method, *self._parts(args))] = worker
 
     @staticmethod
     def _parts(args: tuple[Any, ...]) -> list[Any]:
-        return [arg if isinstance(arg, ray.ObjectRef) else parcel(arg) for arg in args]
+        return [arg if isinstance(arg, ray.ObjectRef) else make_parcel(arg) for arg in args]
 
     def next(self) -> Answer:
-        if not self.asked:
+        if not self.pending:
             raise RunError("no worker was asked for anything")
         while True:
-            while not (ready := ray.wait(list(self.asked), timeout=CHECK_SECONDS)[0]):
+            while not (ready := ray.wait(list(self.pending), timeout=CHECK_SECONDS)[0]):
                 self.cluster.check(self.n_workers)
             answer = self._answer(ready[0])
             if answer is not None:
                 return answer
 
     def _answer(self, ready: Any) -> Answer | None:
-        """The answer of a reference, unless it remains to be seen whether the worker is lost."""
-        worker = self.asked.pop(ready)
+        """Return the answer of a reference; None while it is unknown whether the worker is lost."""
+        worker = self.pending.pop(ready)
         try:
-            with storing():
+            with explain_full_store():
                 sent = ray.get(ready)
         except ray.exceptions.ActorUnavailableError:
-            # Until Ray has found out that a machine is gone, it would start the next worker there.
+            # Until Ray notices that a machine is lost, it would start the next worker there.
             self.unreachable.add(worker)
-            self.asked[self.actors[worker].is_there.remote()] = worker
+            self.pending[self.actors[worker].ping.remote()] = worker
             return None
-        except LOST as failure:
+        except LOST_ERRORS as failure:
             if isinstance(failure, ray.exceptions.RayActorError) and failure.actor_init_failed:
-                raise _not_made(worker, failure) from failure
+                raise _start_error(worker, failure) from failure
             return Answer(worker, lost=True)
         except ray.exceptions.RayError as failure:
             raise RunError(f"Ray failed: {failure}") from failure
-        if (
-            worker in self.unreachable
-        ):  # it is back, but its last call may or may not have come through
+        # A worker may be reached again, but its last call may not have arrived.
+        if worker in self.unreachable:
             return Answer(worker, lost=True)
-        return Answer(worker, *opened(sent))
+        return Answer(worker, *unpack_parcel(sent))
 
     def close(self) -> None:
         if ray.is_initialized():
@@ -239,7 +251,7 @@ class RayEngine(Engine):
         self.cluster.close()
 
 
-def _not_made(worker: int, failure: Exception) -> RunError:
+def _start_error(worker: int, failure: Exception) -> RunError:
     last = str(failure).strip().splitlines()[-1]
     return RunError(
         f"worker {worker + 1} could not be started: {last}; every machine of the cluster needs the"

@@ -1,19 +1,23 @@
-"""Rows in shards: workers learn rows of their own from one model, what they learned is merged, and so on in rounds.
+"""Train a learner of rows in shards.
 
-Problem  K workers have the rows in pieces, dealt in order, so that each has some of everywhere. A first model learns
-         some rows alone, and all that is chosen from the first rows (scales, the centre of a
-         target) is fixed then. In a round the workers together learn ``GROWTH`` times as many rows
-         as are known already, all of them from the same model, and what they learned is merged
-         (``rows.merging``) into the next one.
-Why      a merge is sound as long as the workers do not move far from the model they share, and how far they move is a
-         matter of how much it has seen: rounds that grow with it need no number of rows beforehand,
-         and cost a logarithm of it.
-Steps    what workers add is added up, as if their rows said different things. Where they say the same, K workers
-         correct one error K times. So what comes out is looked at with the first rows: if it is
-         worse there than what went in, the mean is taken instead, and rows count twice as often
-         from then on (``as_part``). Rows of numbers count K times from the start.
-Answer   depends on the rows and on the number of workers, never on timing: a round is a number of rows, and a worker
-         that is lost begins its round again. One worker is one pass, bit for bit.
+Workers learn shards of the rows from one model, what they learned is merged, and so on in rounds.
+
+Problem  K workers have the rows in shards, assigned in order, so that each has rows from all parts
+         of the data. A first model learns some rows alone, and everything that is chosen from the
+         first rows (scales, the centre of a target) is fixed then. In a round the workers together
+         learn ``ROUND_GROWTH`` times as many rows as the model has learned, all of them from the
+         same model, and what they learned is merged (``rows.merging``) into the next model.
+Why      A merge is sound as long as the workers do not move far from the model they share, and how
+         far they move depends on how much the model has seen: rounds that grow with it do not
+         require the number of rows beforehand, and there are only logarithmically many.
+Steps    The changes of the workers are added up, as if their rows carried different information.
+         Where the rows carry the same information, K workers correct one error K times. Therefore
+         the merged model is tested on the first rows: if it is worse there than the workers' models
+         were, their mean is taken instead, and from then on every row counts twice as often
+         (``as_part``). Rows of numbers count K times from the start.
+Answer   The answer depends on the rows and on the number of workers, never on timing: a round is a
+         number of rows, and a worker that is lost begins its round again. With one worker it is
+         that of one pass, bit for bit.
 """
 
 from __future__ import annotations
@@ -37,112 +41,114 @@ from ..sources.base import Missing, NoRowsError, Source
 from ..sources.many import sizes_of
 from ..targets import Labels
 from ..training import Checkpoint, Clock, Progress, Training, Watch, next_cut
-from .dealing import deal
-from .engine import SLICE_SECONDS, Crew, Engine
-from .spent import Seconds, Spent, spent_by
+from .dealing import assign_shards
+from .engine import SLICE_SECONDS, Engine, Supervisor
+from .spent import Seconds, WorkerSeconds, seconds_by
 
-FIRST_ROWS = 1024  # that are learned before the first round, at least
-ROWS_PER_CLASS = 256  # that are learned first, where there are more than two classes
+FIRST_ROWS = 1024  # learned before the first round, at least
+ROWS_PER_CLASS = 256  # learned before the first round, where there are more than two classes
 MAX_FIRST_ROWS = 1 << 14
-MAX_FIRST_NONZEROS = 1 << 22  # of the rows that merged models are looked at with
-AT_ONCE = 256  # of these rows
-GROWTH = 0.25
-FIRST_ROUND = 1000  # rows of one worker; each of its rounds doubles what it knows
-MAX_ROUND_ROWS = (
-    1 << 22
-)  # rows per worker: so that checkpoints, and news of how it goes, come now and then
-PIECES = 16  # per worker, where rows can be split
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+MAX_FIRST_NONZEROS = 1 << 22  # of the rows that merged models are tested on
+FIRST_BLOCK_ROWS = 256  # the size of the blocks in which these are read
+ROUND_GROWTH = 0.25
+FIRST_ROUND_ROWS = 1000  # of one worker alone; each of its rounds doubles the rows learned
+MAX_ROUND_ROWS = 1 << 22  # per worker, so that checkpoints and progress come now and then
+SHARDS_PER_WORKER = 16  # shards per worker, where rows can be split
+EMPTY_NOTE: Mapping[str, Any] = MappingProxyType({})
 
 
-# ---- what a worker does
+# ---- on a worker
 
 
 class RowStream:
-    """The rows of some sources, one after the other, pass after pass; the first ``skip`` are omitted."""
+    """The rows of several sources in turn, pass after pass, without the first ``skip`` rows."""
 
     def __init__(
-        self, pieces: Sequence[Source], passes: int, missing: Missing, skip: int = 0
+        self, shards: Sequence[Source], passes: int, missing: Missing, skip: int = 0
     ) -> None:
-        self.pieces, self.passes, self.missing, self.skip = list(pieces), passes, missing, skip
-        self._read = 0  # bytes of pieces before this one
-        self._piece: Source | None = None
+        self.shards, self.passes, self.missing, self.skip = list(shards), passes, missing, skip
+        self._read = 0  # bytes of the shards before this one
+        self._shard: Source | None = None
         self._blocks = self._all_blocks()
         self._rest: RowBlock | None = None
 
     @property
     def bytes_read(self) -> int:
-        return self._read + (0 if self._piece is None else self._piece.bytes_read)
+        """Return the number of bytes read so far, in all passes."""
+        return self._read + (0 if self._shard is None else self._shard.bytes_read)
 
-    def next(self, most: int) -> RowBlock | None:
-        """Some rows, at least one and at most so many, or None at the end."""
+    def next(self, max_rows: int) -> RowBlock | None:
+        """Return the next rows, at most ``max_rows`` of them, or None at the end."""
         block = next(self._blocks, None) if self._rest is None else self._rest
         self._rest = None
-        if block is None or block.n_rows <= most:
+        if block is None or block.n_rows <= max_rows:
             return block
-        self._rest = block.rows(most, block.n_rows)
-        return block.rows(0, most)
+        self._rest = block.rows(max_rows, block.n_rows)
+        return block.rows(0, max_rows)
 
     def _all_blocks(self) -> Iterator[RowBlock]:
-        for piece in self.pieces * self.passes:
-            if piece.n_rows is not None and piece.n_rows <= self.skip:
-                self.skip -= piece.n_rows
+        for shard in self.shards * self.passes:
+            if shard.n_rows is not None and shard.n_rows <= self.skip:
+                self.skip -= shard.n_rows
             else:
-                self._piece = piece
-                yield from self._blocks_of(piece)
-                self._piece = None
-            self._read += piece.facts.n_bytes or 0
+                self._shard = shard
+                yield from self._blocks_of(shard)
+                self._shard = None
+            self._read += shard.facts.n_bytes or 0
 
-    def _blocks_of(self, piece: Source) -> Iterator[RowBlock]:
+    def _blocks_of(self, shard: Source) -> Iterator[RowBlock]:
         try:
-            for block in piece.row_blocks(self.missing):
+            for block in shard.row_blocks(self.missing):
                 skipped = min(self.skip, block.n_rows)
                 self.skip -= skipped
                 if skipped < block.n_rows:
                     yield block.rows(skipped, block.n_rows) if skipped else block
-        except NoRowsError:  # it is an error only if there is no row anywhere
+        except NoRowsError:  # an error only if no shard has a row
             return
 
 
 class Part(NamedTuple):
-    """How far a worker is with a round; at its end comes the model."""
+    """The progress of a worker in a round; at the end of the round, with its model."""
 
     rows: int = 0
     mistakes: int = 0  # on these rows
     bytes_read: int = 0  # in all rounds
     seconds: Seconds = (0.0, 0.0, 0.0)  # of this slice
-    memory: int = 0  # the most that the process has had
+    memory: int = 0  # peak memory of the process
     model: Model | None = None
     loss: float = 0.0  # of that model, on the first rows
 
 
 class RowWorker:
-    """Learns rows of its own from a model that it is given, a number of rows at a time."""
+    """A worker that learns its rows from the model of each round."""
 
     def __init__(
         self,
-        pieces: Sequence[Source],
+        shards: Sequence[Source],
         passes: int,
         missing: Missing,
         skip: int,
         first_rows: RowBlock | None,
     ) -> None:
-        self.stream, self.first_rows = RowStream(pieces, passes, missing, skip), first_rows
+        self.stream, self.first_rows = RowStream(shards, passes, missing, skip), first_rows
         self.learner: RowLearner | None = None
         self.wanted = self.rows = self.mistakes_before = 0
 
-    def begin(self, base: Model, rows: int, times: int) -> Part:
-        """Begin a round of so many rows, each of which counts so many times; 0 if nobody else learns."""
-        self.learner = cast(RowLearner, find_method(base.method).load(base.copy()))
-        if times:
-            self.learner.as_part(times)
-        self.wanted, self.rows, self.mistakes_before = rows, 0, mistakes_of(self.learner)
-        return self.go_on()
+    def start_round(self, base: Model, rows: int, row_multiplier: int) -> Part:
+        """Start a round of ``rows`` rows, each of which counts ``row_multiplier`` times.
 
-    def go_on(self) -> Part:
-        """Learn for a while, one block at least."""
+        ``row_multiplier`` is 0 if no other worker learns.
+        """
+        self.learner = cast(RowLearner, find_method(base.method).load(base.copy()))
+        if row_multiplier:
+            self.learner.as_part(row_multiplier)
+        self.wanted, self.rows, self.mistakes_before = rows, 0, count_mistakes(self.learner)
+        return self.step()
+
+    def step(self) -> Part:
+        """Learn for one slice of time, but at least one block."""
         learner, model, loss = self.learner, None, 0.0
-        assert learner is not None, "a round has to begin before it goes on"
+        assert learner is not None, "start_round must be called before step"
         clock = Clock()
         while True:
             block = self.stream.next(self.wanted - self.rows) if self.rows < self.wanted else None
@@ -155,23 +161,29 @@ class RowWorker:
                     self.rows += block.n_rows
             if model is not None or time.perf_counter() >= clock.began + SLICE_SECONDS:
                 break
-        mistakes = mistakes_of(learner) - self.mistakes_before
+        mistakes = count_mistakes(learner) - self.mistakes_before
         return Part(
-            self.rows, mistakes, self.stream.bytes_read, spent_by(clock), peak_memory(), model, loss
+            self.rows,
+            mistakes,
+            self.stream.bytes_read,
+            seconds_by(clock),
+            peak_memory(),
+            model,
+            loss,
         )
 
 
-def mistakes_of(learner: RowLearner) -> int:
-    """Return how many rows were predicted wrongly before they were learned; 0 where numbers are learned."""
+def count_mistakes(learner: RowLearner) -> int:
+    """Return how many rows were predicted wrongly before they were learned; 0 for numbers."""
     return learner.results.counters().mistakes or 0
 
 
 def loss_on(learner: RowLearner, rows: RowBlock) -> float:
-    """Return the mean loss of rows as they are predicted now."""
+    """Return the mean loss of the current model on some rows."""
     return learner.memory.target.loss(learner.results.predictor().score(rows), rows.y)
 
 
-# ---- what the driver does
+# ---- on the driver
 
 
 class RowShards:
@@ -181,51 +193,53 @@ class RowShards:
         self, learner: RowLearner, source: Source, engine: Engine, watch: Watch | None
     ) -> None:
         self.learner, self.source, self.engine, self.watch = learner, source, engine, watch
-        self.pieces = pieces_of(source, engine.n_workers)
-        self.n_workers = min(engine.n_workers, len(self.pieces))
-        owners = deal(range(len(self.pieces)), sizes_of(self.pieces).tolist(), self.n_workers)
-        self.owner = {piece: worker for worker, pieces in enumerate(owners) for piece in pieces}
+        self.shards = shards_of(source, engine.n_workers)
+        self.n_workers = min(engine.n_workers, len(self.shards))
+        owners = assign_shards(
+            range(len(self.shards)), sizes_of(self.shards).tolist(), self.n_workers
+        )
+        self.owner = {shard: worker for worker, shards in enumerate(owners) for shard in shards}
         self.passes = learner.passes_over(source)
-        self.positions = (
-            [0] * self.n_workers
-        )  # rows of its pieces that every worker, or the driver for it, has learned
-        self.left = set(range(self.n_workers))  # who still has rows
-        self.parts = [Part() for _ in self.positions]
-        self.spent = Spent()
+        # rows of its shards that each worker, or the driver in its place, has learned
+        self.positions = [0] * self.n_workers
+        self.active = set(range(self.n_workers))  # workers that still have rows
+        self.progress = [Part() for _ in self.positions]
+        self.timings = WorkerSeconds()
         self.rounds = self.losses = self.memory = 0
-        # that a row counts: of numbers every row steps, whatever is known already
+        # how often a row counts: for numbers every row makes a step, however much is learned
         self.times = self.n_workers if "numbers" in learner.method.targets else 1
-        self.first_rows: RowBlock | None = None  # to look at what is merged
+        self.first_rows: RowBlock | None = None  # on which merged models are tested
 
     @property
     def n_first(self) -> int:
-        """How many rows are learned here before there are rounds."""
+        """Return how many rows are learned here before the first round."""
         return min(
             MAX_FIRST_ROWS, max(FIRST_ROWS, ROWS_PER_CLASS * self.learner.memory.target.n_vectors)
         )
 
     def read_first_rows(self) -> Iterator[tuple[int, RowBlock]]:
-        """The first rows, in order, a few at a time, and whose they are."""
-        for number, piece in enumerate(self.pieces):
-            stream = RowStream([piece], 1, self.learner.missing_rows)
-            while (block := stream.next(AT_ONCE)) is not None:
+        """Yield the first rows in order, a few at a time, each block with its worker."""
+        for number, shard in enumerate(self.shards):
+            stream = RowStream([shard], 1, self.learner.missing_rows)
+            while (block := stream.next(FIRST_BLOCK_ROWS)) is not None:
                 yield self.owner[number], block
 
-    def begin(self, classes: Any | None) -> Sample:
-        """Start, and learn the first rows here until nothing is left to be chosen from them; a sample of them.
+    def learn_first_rows(self, classes: Any | None) -> Sample:
+        """Start the learner, learn the first rows here, and return a sample of them.
 
-        A learner that has started has learned them, and they are only looked at.
+        Rows are learned until everything that is chosen from the first rows has been chosen. A
+        learner that has started already has learned them, and they are only read.
         """
-        learner, sample, rows, kept = (
+        learner, sample, rows, first_blocks = (
             self.learner,
             Sample(),
             self.read_first_rows(),
             list[RowBlock](),
         )
-        going_on = learner.started
-        if not going_on:
+        has_started = learner.started
+        if not has_started:
             if classes is None and "classes" in learner.method.targets:
-                classes = first_classes(self.source)
+                classes = find_first_classes(self.source)
             learner.start(
                 learner.width_of(self.source),
                 classes,
@@ -237,109 +251,119 @@ class RowShards:
             worker, block = next(rows, (0, None))
             if block is None:
                 break
-            if not going_on:
+            if not has_started:
                 learner.partial_fit_block(block)
                 self.positions[worker] += block.n_rows
-                self.show()
+                self.report_progress()
             seen += block.n_rows
             sample.add(block)
-            if sum(one.n_nonzero for one in kept) < MAX_FIRST_NONZEROS:
-                kept.append(block)
-        self.first_rows = RowBlock.joined(kept)
+            if sum(kept.n_nonzero for kept in first_blocks) < MAX_FIRST_NONZEROS:
+                first_blocks.append(block)
+        self.first_rows = RowBlock.joined(first_blocks)
         return sample
 
     def round_size(self, checkpoint: Checkpoint | None) -> int:
-        """How many rows every worker learns in the next round; for several workers the known rows alone decide."""
-        known = self.learner.n_learned
+        """Return how many rows every worker learns in the next round.
+
+        For several workers it depends only on the number of rows learned so far.
+        """
+        n_learned = self.learner.n_learned
         if self.n_workers == 1:
             return min(
-                MAX_ROUND_ROWS, max(FIRST_ROUND, known), next_cut(known, checkpoint, None) - known
+                MAX_ROUND_ROWS,
+                max(FIRST_ROUND_ROWS, n_learned),
+                next_cut(n_learned, checkpoint, None) - n_learned,
             )
-        return min(MAX_ROUND_ROWS, math.ceil(GROWTH * known / self.n_workers))
+        return min(MAX_ROUND_ROWS, math.ceil(ROUND_GROWTH * n_learned / self.n_workers))
 
     def learn_round(self, rows: int) -> None:
-        """Learn up to so many rows more with every worker that has any, and merge what comes out."""
+        """Learn up to ``rows`` more rows with every worker that has any, and merge the results."""
         base = self.learner.model()
         shared, first_rows = self.engine.share(base), self.engine.share(self.first_rows)
-        times = min(self.times, len(self.left)) if self.n_workers > 1 else 0
+        row_multiplier = min(self.times, len(self.active)) if self.n_workers > 1 else 0
 
-        def begin(worker: int) -> None:
-            pieces = [
-                piece for number, piece in enumerate(self.pieces) if self.owner[number] == worker
+        def start_worker(worker: int) -> None:
+            shards = [
+                shard for number, shard in enumerate(self.shards) if self.owner[number] == worker
             ]
-            given = (
-                pieces,
+            args = (
+                shards,
                 self.passes,
                 self.learner.missing_rows,
                 self.positions[worker],
                 first_rows,
             )
-            self.engine.start(worker, RowWorker, *given)
-            self.engine.call(worker, "begin", shared, rows, times)
+            self.engine.start(worker, RowWorker, *args)
+            self.engine.call(worker, "start_round", shared, rows, row_multiplier)
 
-        crew = Crew(self.engine, begin)
-        for worker in sorted(self.left):
+        supervisor = Supervisor(self.engine, start_worker)
+        for worker in sorted(self.active):
             if self.rounds:
-                self.engine.call(worker, "begin", shared, rows, times)
+                self.engine.call(worker, "start_round", shared, rows, row_multiplier)
             else:
-                begin(worker)
-        ended: dict[int, Part] = {}
-        while len(ended) < len(self.left):
-            answer = crew.next()
-            part: Part = answer.value
-            self.note(answer.worker, part)
-            if part.model is None:
-                self.engine.call(answer.worker, "go_on")
+                start_worker(worker)
+        results: dict[int, Part] = {}
+        while len(results) < len(self.active):
+            answer = supervisor.next_answer()
+            progress: Part = answer.value
+            self.record_progress(answer.worker, progress)
+            if progress.model is None:
+                self.engine.call(answer.worker, "step")
             else:
-                ended[answer.worker] = part
-        self.rounds, self.losses = self.rounds + 1, self.losses + crew.losses
-        for worker, part in ended.items():
-            self.positions[worker] += part.rows
-        self.left = {worker for worker, part in ended.items() if part.rows == rows}
-        self.parts = [part._replace(rows=0, mistakes=0) for part in self.parts]
-        self.merge(base, [ended[worker] for worker in sorted(ended) if ended[worker].rows], times)
+                results[answer.worker] = progress
+        self.rounds, self.losses = self.rounds + 1, self.losses + supervisor.losses
+        for worker, progress in results.items():
+            self.positions[worker] += progress.rows
+        self.active = {worker for worker, progress in results.items() if progress.rows == rows}
+        self.progress = [progress._replace(rows=0, mistakes=0) for progress in self.progress]
+        self.merge(
+            base,
+            [results[worker] for worker in sorted(results) if results[worker].rows],
+            row_multiplier,
+        )
 
-    def merge(self, base: Model, parts: Sequence[Part], times: int) -> None:
-        """Go on with what some parts of a round have learned.
+    def merge(self, base: Model, results: Sequence[Part], row_multiplier: int) -> None:
+        """Continue with the merged models of the workers of a round.
 
-        Where rows counted fewer times than there are parts, what the parts add may be too much. It
-        is if what comes out is worse on the first rows than the parts are: then their mean is
-        taken, and from now on rows count twice as often.
+        Where rows counted fewer times than there are workers, the sum of their changes may be too
+        large. It is if the merged model is worse on the first rows than the workers' models are:
+        then their mean is taken instead, and from then on rows count twice as often.
         """
-        models = [part.model for part in parts if part.model is not None]
+        models = [result.model for result in results if result.model is not None]
         if not models:
             return
         self.learner.take_up(models[0] if self.n_workers == 1 else merge_models(base, models))
-        if self.first_rows is None or times >= len(models):
+        if self.first_rows is None or row_multiplier >= len(models):
             return
-        loss, usual = (
+        loss, mean_loss = (
             loss_on(self.learner, self.first_rows),
-            sum(part.loss for part in parts) / len(parts),
+            sum(result.loss for result in results) / len(results),
         )
-        if not loss <= usual:  # it may be no number
+        if not loss <= mean_loss:  # the loss may be NaN
             self.learner.take_up(merge_models(base, models, len(models)))
             self.times = min(2 * self.times, self.n_workers)
 
-    def note(self, worker: int, part: Part) -> None:
-        """Take note of how far a worker is."""
-        self.parts[worker] = part._replace(model=None)  # which may be large
-        self.spent.add(part.seconds)
-        self.memory = max(self.memory, part.memory)
-        self.show()
+    def record_progress(self, worker: int, progress: Part) -> None:
+        """Record the progress of a worker, and report it."""
+        self.progress[worker] = progress._replace(model=None)  # the model may be large
+        self.timings.add(progress.seconds)
+        self.memory = max(self.memory, progress.memory)
+        self.report_progress()
 
-    def show(self) -> None:
+    def report_progress(self) -> None:
+        """Report the progress of all workers to the watch."""
         if self.watch is None:
             return
         learner, source, counters = self.learner, self.source, self.learner.results.counters()
-        done = learner.n_learned + sum(part.rows for part in self.parts)
+        done = learner.n_learned + sum(part.rows for part in self.progress)
         mistakes = (
             None
             if counters.mistakes is None
-            else counters.mistakes + sum(part.mistakes for part in self.parts)
+            else counters.mistakes + sum(part.mistakes for part in self.progress)
         )
         total = None if source.n_rows is None else source.n_rows * self.passes
         bytes_read, n_bytes = (
-            sum(part.bytes_read for part in self.parts),
+            sum(part.bytes_read for part in self.progress),
             source.facts.n_bytes if self.passes == 1 else None,
         )
         self.watch(Progress(done, total, "rows", bytes_read, n_bytes, mistakes, counters.r2))
@@ -354,71 +378,70 @@ def train_row_shards(
     watch: Watch | None = None,
     checkpoint: Checkpoint | None = None,
     trace: Trace | None = None,
-    note: Mapping[str, Any] = NOTHING,
+    note: Mapping[str, Any] = EMPTY_NOTE,
 ) -> Training:
     """Learn rows on the workers of an engine, as ``training.train`` does in one process.
 
-    A learner that has started goes on; ``note`` is that of its checkpoint.
+    A learner that has started continues; ``note`` is that of its checkpoint.
     """
-    began = time.perf_counter()
-    refuse_not_merged(learner, engine.n_workers)
+    start = time.perf_counter()
+    check_mergeable(learner, engine.n_workers)
     learner.note_source(source)
-    shards = RowShards(cast(RowLearner, learner), source, engine, watch)
-    done = Training(trace=[] if trace is None else trace)
+    run = RowShards(cast(RowLearner, learner), source, engine, watch)
+    training = Training(trace=[] if trace is None else trace)
     if learner.started:
-        shards.positions, shards.times = checked(note, shards.n_workers)
-    if shards.n_workers > 1:
-        sample = shards.begin(classes)
+        run.positions, run.times = read_note(note, run.n_workers)
+    if run.n_workers > 1:
+        sample = run.learn_first_rows(classes)
     else:
-        sample = sample_of(source, learner.missing_rows)
+        sample = read_sample(source, learner.missing_rows)
         if not learner.started:
             learner.start(learner.width_of(source), classes, source.all_names(), origin=source.name)
-    saved = learner.n_learned
-    while shards.left:
-        shards.learn_round(shards.round_size(checkpoint))
-        done.trace.append(trace_point(learner))
-        if checkpoint is not None and learner.n_learned >= saved + checkpoint.every:
-            known = {"trace": done.trace, "positions": shards.positions, "times": shards.times}
-            learner.save(checkpoint.path, known)
-            saved = learner.n_learned
+    n_saved = learner.n_learned
+    while run.active:
+        run.learn_round(run.round_size(checkpoint))
+        training.trace.append(trace_point(learner))
+        if checkpoint is not None and learner.n_learned >= n_saved + checkpoint.every:
+            note_content = {"trace": training.trace, "positions": run.positions, "times": run.times}
+            learner.save(checkpoint.path, note_content)
+            n_saved = learner.n_learned
     learner.finish(source.name)
-    done.remarks = learner.results.diagnosis(sample)
-    done.seconds = shards.spent.per_worker(shards.n_workers, time.perf_counter() - began)
-    done.details = {
-        "workers": shards.n_workers,
-        "rounds": shards.rounds,
-        "lost_workers": shards.losses,
+    training.remarks = learner.results.diagnosis(sample)
+    training.seconds = run.timings.per_worker(run.n_workers, time.perf_counter() - start)
+    training.details = {
+        "workers": run.n_workers,
+        "rounds": run.rounds,
+        "lost_workers": run.losses,
     }
-    done.details["worker_memory_bytes"] = shards.memory
-    return done
+    training.details["worker_memory_bytes"] = run.memory
+    return training
 
 
-def refuse_not_merged(learner: AnyLearner, n_workers: int) -> None:
-    """Refuse a learner whose models cannot become one, before anything is read."""
+def check_mergeable(learner: AnyLearner, n_workers: int) -> None:
+    """Raise UsageError if models of the method cannot be merged, before data is read."""
     if n_workers == 1:
         return
     if not learner.method.merges:
-        can = ", ".join(method for method in METHODS if find_method(method).merges)
+        able = ", ".join(method for method in METHODS if find_method(method).merges)
         raise UsageError(
-            f"models of {learner.method.name} that learned different rows cannot become one, so it"
-            f" takes one worker; methods that can be trained in parts are {can}"
+            f"models of {learner.method.name} that learned different rows cannot be merged; take"
+            f" one worker, or a method that can be trained on several: {able}"
         )
 
 
-def pieces_of(source: Source, n_workers: int) -> list[Source]:
-    """The rows in pieces, in order, several for every worker where rows can be split."""
+def shards_of(source: Source, n_workers: int) -> list[Source]:
+    """Return the shards of a source in order, several per worker where rows can be split."""
     if n_workers == 1:
         return [source]
     if not source.rewindable:
         raise UsageError(
-            f"{source.name}: can be read only once, and every worker reads for itself; save it to a"
-            " file"
+            f"{source.name}: can be read only once, but every worker reads it; save it to a file"
         )
-    return source.shards(n_workers * PIECES)
+    return source.shards(n_workers * SHARDS_PER_WORKER)
 
 
-def first_classes(source: Source) -> Any:
-    """The first two labels that occur, which are the classes if nothing else is said."""
+def find_first_classes(source: Source) -> Any:
+    """Return the first two labels that occur, which are the classes by default."""
     labels = Labels()
     for block in source.row_blocks("keep"):
         encoded = labels.encode(block.y, block.origin, labels.n_rows)
@@ -430,8 +453,8 @@ def first_classes(source: Source) -> Any:
     return None
 
 
-def sample_of(source: Source, missing: Missing) -> Sample:
-    """The first rows, to judge the result by."""
+def read_sample(source: Source, missing: Missing) -> Sample:
+    """Return a sample of the first rows, by which the result is judged."""
     sample = Sample()
     if missing == "error":
         for block in source.row_blocks():
@@ -441,18 +464,20 @@ def sample_of(source: Source, missing: Missing) -> Sample:
     return sample
 
 
-def checked(note: Mapping[str, Any], n_workers: int) -> tuple[list[int], int]:
-    """The positions and the times that a checkpoint has noted, if they can be."""
+def read_note(note: Mapping[str, Any], n_workers: int) -> tuple[list[int], int]:
+    """Return the positions and the row multiplier in a checkpoint's note, if they are valid."""
     positions, times = note.get("positions"), note.get("times")
-    fit = (
+    is_valid = (
         isinstance(positions, list)
         and len(positions) == n_workers
         and type(times) is int
         and 1 <= times <= n_workers
     )
-    if not fit or any(type(position) is not int or position < 0 for position in positions or []):
+    if not is_valid or any(
+        type(position) is not int or position < 0 for position in positions or []
+    ):
         raise DataError(
-            "the checkpoint does not say how far every worker was; remove it to go on from the"
-            " start"
+            "the checkpoint does not say how far every worker was; remove it to begin again from"
+            " the start"
         )
     return list(positions or []), times or 1

@@ -1,7 +1,7 @@
-"""Evidence: how good predictions are, how stable selections, how methods rank.
+"""Measure the quality of predictions, the stability of selections and the ranks of methods.
 
 SciPy's statistics and scikit-learn are imported by the functions that need them, since runs measure
-predictions too.
+predictions, too.
 """
 
 from .against_k import AgainstK, accuracy_against_k

@@ -1,4 +1,4 @@
-"""Accuracy and time against the number of features."""
+"""Measure accuracy and time against the number of features."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .resampling import classes_in
 
 
 class AgainstK(NamedTuple):
-    """A selection of up to ``k`` features, how good a model is on them, and what the selection took."""
+    """A selection of up to ``k`` features, the quality of a model on them, and the time taken."""
 
     k: int
     n_selected: int
@@ -36,36 +36,41 @@ def accuracy_against_k(
     seed: int = 0,
     **params: Any,
 ) -> list[AgainstK]:
-    """Select from the training data for every number of features, and measure a model on the test data.
+    """Measure a model on the test data, with features selected for every number of features.
 
-    Data is a pair ``(X, y)``, a source or a path, and is held in memory. ``model`` is a name in
-    ``MODELS`` or any scikit-learn model. ``seed`` is ``random_state`` of methods and models that
-    draw; ``params`` are the method's.
+    Data is a pair ``(X, y)``, a source or a path, and is held in memory. Features are selected from
+    the training data. ``model`` is a name in ``MODELS`` or any scikit-learn model. ``seed`` is the
+    ``random_state`` of methods and models that use randomness; ``params`` are the parameters of
+    the method.
     """
     method = method_named(method)
     refuse_unknown_parameters(method, params)
-    learned, tested = InMemory.of(train_data), InMemory.of(test_data)
-    rows = np.arange(learned.y.size)
+    train_set, test_set = InMemory.of(train_data), InMemory.of(test_data)
+    rows = np.arange(train_set.y.size)
     points = []
     for k in ks:
         learner = make_learner(method, {**params, "n_features_to_select": k}, seed)
-        codes, classes = classes_in(learned, learner)
-        groups = learned.groups if learner.method.knows_groups else None
+        codes, classes = classes_in(train_set, learner)
+        groups = train_set.groups if learner.method.knows_groups else None
         seconds = train(
-            learner, learned.rows(rows, learner.reads), classes=classes, groups=groups
+            learner, train_set.rows(rows, learner.reads), classes=classes, groups=groups
         ).seconds
-        chosen = learned.selected(learner)
-        judge = model
+        features = train_set.selected(learner)
+        estimator = model
         if isinstance(model, str):
-            judge = downstream(model, "classification" if codes.any() else "regression", seed)
+            estimator = downstream(model, "classification" if codes.any() else "regression", seed)
         quality = None
-        if chosen.size:
-            answers = labels_like(
-                np.unique(learned.y) if codes.any() else None, tested.y, tested.name
+        if features.size:
+            test_labels = labels_like(
+                np.unique(train_set.y) if codes.any() else None, test_set.y, test_set.name
             )
             quality = hold_out(
-                judge, learned.columns(chosen), learned.y, tested.columns(chosen), answers
+                estimator,
+                train_set.columns(features),
+                train_set.y,
+                test_set.columns(features),
+                test_labels,
             )
-        took = seconds["total"] - seconds["compile"]
-        points.append(AgainstK(int(k), chosen.size, quality, took, seconds["learn"]))
+        selection_seconds = seconds["total"] - seconds["compile"]
+        points.append(AgainstK(int(k), features.size, quality, selection_seconds, seconds["learn"]))
     return points

@@ -1,4 +1,4 @@
-"""What a comparison found: a table with a line per cell, and what it says of the methods."""
+"""Hold the result of a comparison: a table with a line per cell, and summaries of methods."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ SCHEMA = pa.schema(
         "error": pa.string(),
     }
 )
-SPREAD = (
+MEASURES_WITH_SPREAD = (
     "accuracy",
     "balanced_accuracy",
     "auc",
@@ -65,25 +65,26 @@ LOWER_IS_BETTER = (
     "compile_seconds",
     "peak_memory_bytes",
 )
-MEASURES = *SPREAD, "compile_seconds", "peak_memory_bytes"  # what methods can be ranked by
+# measures by which methods can be ranked
+MEASURES = *MEASURES_WITH_SPREAD, "compile_seconds", "peak_memory_bytes"
 PERCENT = "accuracy", "balanced_accuracy", "online_mistake_rate"
 MAX_NAME_LENGTH = 30  # of data, in a short text
 
 
 class Ranks(NamedTuple):
-    """How methods rank over data sets: 1 is the best. One data set has ranks, but no test of them."""
+    """The ranks of methods over data sets: 1 is the best. With one data set there is no test."""
 
     measure: str
     model: str
     average: dict[str, float]  # by method, the best first
     n_sets: int
-    friedman: Friedman | None  # whether the methods differ at all
+    friedman: Friedman | None  # the test of whether the methods differ at all
     critical_difference: float | None  # of average ranks, by Nemenyi's test at 5%
-    cliques: list[list[str]]  # methods that do not differ significantly
-    omitted: list[str]  # methods without a figure on some of the data
+    cliques: list[list[str]]  # groups of methods that do not differ significantly
+    omitted: list[str]  # methods without a result on some of the data sets
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain dictionary that JSON can hold."""
+        """Return a plain dictionary that JSON can hold."""
         return self._asdict() | {
             "friedman": None if self.friedman is None else self.friedman._asdict()
         }
@@ -91,12 +92,12 @@ class Ranks(NamedTuple):
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Comparison:
-    """Methods on data sets with several numbers of features, seeds and models.
+    """The result of comparing methods on data sets, with several budgets, seeds and models.
 
-    ``table`` is an Arrow table with a line per cell: what was asked (``data``, ``method``, ``k``,
-    ``seed``, ``fold``, ``model``), what came of it, what it took and, where it failed, the
-    ``error``. ``k`` is null where the method has chosen the number, ``fold`` where there were test
-    rows. ``request`` says what was asked for.
+    ``table`` is an Arrow table with a line per cell: the request (``data``, ``method``, ``k``,
+    ``seed``, ``fold``, ``model``), the quality, time and memory and, if the cell failed, the
+    ``error``. ``k`` is null where the method chose the number of features, ``fold`` where there
+    were test rows. ``request`` is the request of the whole comparison.
     """
 
     table: pa.Table
@@ -104,135 +105,141 @@ class Comparison:
 
     @classmethod
     def of(cls, lines: Iterable[Line], request: dict[str, Any]) -> Comparison:
-        """A comparison by its lines; a figure that is not finite becomes null."""
+        """Return a comparison with these lines; figures that are not finite become null."""
         return cls(pa.Table.from_pylist([finite(line) for line in lines], schema=SCHEMA), request)
 
-    # ---- what it says
+    # ---- results
 
     @property
     def measure(self) -> str:
-        """What methods are judged by unless something else is asked for: accuracy or, for numbers, R2."""
+        """Return the default measure of methods: accuracy or, for numbers, R2."""
         return (
             "r2"
-            if all(known.get("kind") == "numbers" for known in self.request["data"])
+            if all(facts.get("kind") == "numbers" for facts in self.request["data"])
             else "accuracy"
         )
 
     def to_pandas(self) -> pandas.DataFrame:
-        """The table as a pandas DataFrame; pandas must be installed."""
+        """Return the table as a pandas DataFrame; pandas must be installed."""
         if not is_installed("pandas"):
             raise ImportError(
-                "to_pandas makes a pandas DataFrame, and pandas is not installed: pip install"
-                " pandas; table is the same as an Arrow table"
+                "to_pandas needs pandas, which is not installed: pip install pandas; table has the"
+                " same data as an Arrow table"
             )
         frame: pandas.DataFrame = self.table.to_pandas()
         return frame
 
     def lines(self) -> list[Line]:
-        """The table as dictionaries, a line each."""
+        """Return the lines of the table as dictionaries."""
         lines: list[Line] = self.table.to_pylist()
         return lines
 
     def summary(self) -> list[dict[str, Any]]:
-        """Every data set, method, k and model: the means over seeds and folds, and their deviations (``_sd``).
+        """Return a line for every data set, method, k and model, with means over seeds and folds.
 
-        ``n`` lines went well and ``failed`` did not, with the first ``error``; memory is the most
-        of all lines.
+        Standard deviations have the suffix ``_sd``. ``n`` lines succeeded and ``failed`` lines did
+        not, with the first ``error``; memory is the maximum over all lines.
         """
         groups = grouped(self.lines(), "data", "method", "k", "model")
         return [
-            dict(zip(("data", "method", "k", "model"), key, strict=True)) | summed(part)
+            dict(zip(("data", "method", "k", "model"), key, strict=True)) | summarize(part)
             for key, part in groups
         ]
 
     def best(self, measure: str | None = None) -> list[dict[str, Any]]:
-        """For every data set the line of ``summary`` with the best mean; of equal ones that with fewer features."""
-        measure = self._known(measure)
+        """Return for every data set the line of ``summary`` with the best mean.
+
+        Of lines with equal means it is the one with the fewest features.
+        """
+        measure = self._check_measure(measure)
         sign = 1.0 if measure in LOWER_IS_BETTER else -1.0
-        known = [line for line in self.summary() if line[measure] is not None]
+        measured = [line for line in self.summary() if line[measure] is not None]
 
         def order(line: dict[str, Any]) -> tuple[float, float]:
             return sign * line[measure], line["n_selected"]
 
-        return [min(lines, key=order) for _, lines in grouped(known, "data")]
+        return [min(lines, key=order) for _, lines in grouped(measured, "data")]
 
     def ranks(
         self, measure: str | None = None, *, k: int | None = None, model: str | None = None
     ) -> Ranks:
-        """How the methods rank over the data sets, Friedman's test and the critical difference (Demšar 2006).
+        """Return the ranks of the methods over the data sets, and the tests of Demšar (2006).
 
-        The score of a method on a data set is its mean over seeds and folds with ``k`` features or,
-        without that, the mean over all numbers of features; methods that choose the number take
-        part with their own. ``model`` is the first that was asked for, if none is named.
+        These are Friedman's test and the critical difference. The score of a method on a data set
+        is its mean over seeds and folds with ``k`` features or, without ``k``, the mean over all
+        numbers of features; methods that choose the number themselves take part with that.
+        ``model`` is by default the first model of the request.
         """
-        measure = self._known(measure)
+        measure = self._check_measure(measure)
         model = self.request["models"][0] if model is None else model
         means = self._means(measure, k, model)
-        sets = [name for name in self._names() if any(name in means[method] for method in means)]
-        whole = {
-            method: [part[name] for name in sets]
+        names = [name for name in self._names() if any(name in means[method] for method in means)]
+        complete = {
+            method: [part[name] for name in names]
             for method, part in means.items()
-            if set(sets) <= set(part)
+            if set(names) <= set(part)
         }
-        omitted = [method for method in means if method not in whole]
-        if len(whole) < 2 or not sets:
+        omitted = [method for method in means if method not in complete]
+        if len(complete) < 2 or not names:
             raise UsageError(
                 f"ranks need two methods with {measure} on the same data sets, judged by {model!r}"
             )
-        average = average_ranks(whole, higher_is_better=measure not in LOWER_IS_BETTER)
+        average = average_ranks(complete, higher_is_better=measure not in LOWER_IS_BETTER)
         average = dict(sorted(average.items(), key=lambda pair: pair[1]))
-        if len(sets) < 2:
-            return Ranks(measure, model, average, len(sets), None, None, [], omitted)
-        difference = nemenyi_critical_difference(len(average), len(sets))
+        if len(names) < 2:
+            return Ranks(measure, model, average, len(names), None, None, [], omitted)
+        difference = nemenyi_critical_difference(len(average), len(names))
         groups = cliques(average, difference)
         return Ranks(
-            measure, model, average, len(sets), friedman(whole), difference, groups, omitted
+            measure, model, average, len(names), friedman(complete), difference, groups, omitted
         )
 
     def _means(self, measure: str, k: int | None, model: str) -> dict[str, dict[str, float]]:
-        """By method and data set, the mean of a measure over what was asked for."""
+        """Return the mean of a measure, by method and data set."""
         means: dict[str, dict[str, float]] = {method: {} for method in self.request["methods"]}
-        known = [
+        measured = [
             line for line in self.summary() if line["model"] == model and line[measure] is not None
         ]
-        wanted = [line for line in known if k is None or line["k"] in (k, None)]
+        wanted = [line for line in measured if k is None or line["k"] in (k, None)]
         for (method, data), lines in grouped(wanted, "method", "data"):
             means[method][data] = fmean(line[measure] for line in lines)
         return means
 
     def stability(self) -> list[dict[str, Any]]:
-        """For every data set, method and k, how alike the selections of all seeds and folds are.
+        """Return for every data set, method and k the stability over all seeds and folds.
 
-        By the measure of Nogueira, Sechidis and Brown 2018: 1 where they are the same, about 0
-        where they are random, with a confidence interval from ``low`` to ``high``.
+        This is the measure of Nogueira, Sechidis and Brown 2018: 1 if the selections are the same,
+        about 0 if they are random, with a confidence interval from ``low`` to ``high``.
         """
-        widths = {known["name"]: known["features"] for known in self.request["data"]}
-        made = [line for line in self.lines() if line["selected"] is not None]
-        found = []
-        for key, lines in grouped(made, "data", "method", "k"):
-            different = {(line["seed"], line["fold"]): line["selected"] for line in lines}
-            if len(different) > 1:
-                asked = dict(zip(("data", "method", "k"), key, strict=True)) | {"n": len(different)}
-                found.append(asked | nogueira(list(different.values()), widths[key[0]])._asdict())
-        return found
+        widths = {facts["name"]: facts["features"] for facts in self.request["data"]}
+        selected = [line for line in self.lines() if line["selected"] is not None]
+        results = []
+        for key, lines in grouped(selected, "data", "method", "k"):
+            by_seed_and_fold = {(line["seed"], line["fold"]): line["selected"] for line in lines}
+            if len(by_seed_and_fold) > 1:
+                result = dict(zip(("data", "method", "k"), key, strict=True)) | {
+                    "n": len(by_seed_and_fold)
+                }
+                results.append(
+                    result | nogueira(list(by_seed_and_fold.values()), widths[key[0]])._asdict()
+                )
+        return results
 
-    def _known(self, measure: str | None) -> str:
+    def _check_measure(self, measure: str | None) -> str:
         if measure is not None and measure not in MEASURES:
-            raise UsageError(
-                f"there is no measure {measure!r}; the measures are {', '.join(MEASURES)}"
-            )
+            raise UsageError(f"unknown measure {measure!r}; the measures are {', '.join(MEASURES)}")
         return self.measure if measure is None else measure
 
     def _names(self) -> list[str]:
-        return [known["name"] for known in self.request["data"]]
+        return [facts["name"] for facts in self.request["data"]]
 
-    # ---- keeping
+    # ---- files
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain dictionary that JSON can hold."""
+        """Return a plain dictionary that JSON can hold."""
         try:
             ranks = self.ranks().to_dict()
-        except UsageError:  # of one method
+        except UsageError:  # a single method has no ranks
             ranks = None
         return {**self.request, "lines": self.lines(), "summary": self.summary(), "ranks": ranks}
 
@@ -244,14 +251,14 @@ class Comparison:
         path.mkdir(parents=True, exist_ok=True)
         write_json(path / REQUEST, self.request)
         with replacing(path / CSV, follow=False) as partial:
-            csv.write_csv(as_text(self.table), partial)
+            csv.write_csv(with_ids_as_text(self.table), partial)
         write_json(path / JSON, self.to_dict())
         with replacing(path / PARQUET, follow=False) as partial:
             parquet.write_table(self.table, partial)
 
     @classmethod
     def load(cls, folder: str | Path) -> Comparison:
-        """The comparison that ``save``, or ``streamsieve compare -o``, wrote to a folder."""
+        """Return the comparison that ``save`` or ``streamsieve compare -o`` wrote to a folder."""
         from pyarrow import parquet
 
         request, path = read_request(Path(folder)), Path(folder) / PARQUET
@@ -270,10 +277,10 @@ class Comparison:
             ) from error
         return cls(table, request)
 
-    # ---- showing
+    # ---- display
 
     def plot(self, axes: Axes | None = None) -> Figures:
-        """Return the pictures that the report has of a comparison: accuracy against k and time by data set, ranks.
+        """Return the figures of a report: accuracy against k and time by data set, and ranks.
 
         A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib
         ``axes``, if given.
@@ -287,10 +294,10 @@ class Comparison:
             f"{printable(line['data'], MAX_NAME_LENGTH)} {self._text(line)}"
             for line in self.best()[:3]
         ]
-        more = ", ..." if len(self._names()) > 3 else ""
+        ellipsis = ", ..." if len(self._names()) > 3 else ""
         return (
             "<Comparison:"
-            f" {self._size_text()}{'; best on ' + ', '.join(shown) + more if shown else ''}>"
+            f" {self._size_text()}{'; best on ' + ', '.join(shown) + ellipsis if shown else ''}>"
         )
 
     def _text(self, line: dict[str, Any]) -> str:
@@ -328,52 +335,52 @@ class Comparison:
 
 
 def grouped(lines: Iterable[Line], *names: str) -> list[tuple[tuple[Any, ...], list[Line]]]:
-    """Lines by the values that they have in some columns, in order of appearance."""
+    """Return groups of lines with the same values in some columns, in order of appearance."""
     groups: dict[tuple[Any, ...], list[Line]] = {}
     for line in lines:
         groups.setdefault(tuple(line[name] for name in names), []).append(line)
     return list(groups.items())
 
 
-def summed(lines: list[Line]) -> dict[str, Any]:
-    """What some lines say together."""
-    good = [line for line in lines if line["error"] is None]
+def summarize(lines: list[Line]) -> dict[str, Any]:
+    """Return the means, deviations and counts of some lines."""
+    successes = [line for line in lines if line["error"] is None]
     errors = [line["error"] for line in lines if line["error"] is not None]
 
-    def over(name: str, how: Callable[[list[Any]], Any]) -> Any:
-        values = [line[name] for line in good if line[name] is not None]
-        return how(values) if values else None
+    def aggregate(name: str, function: Callable[[list[Any]], Any]) -> Any:
+        values = [line[name] for line in successes if line[name] is not None]
+        return function(values) if values else None
 
-    found: dict[str, Any] = {
-        "n": len(good),
+    summary: dict[str, Any] = {
+        "n": len(successes),
         "failed": len(errors),
-        "n_selected": over("n_selected", fmean),
+        "n_selected": aggregate("n_selected", fmean),
     }
-    for name in SPREAD:
-        found |= {name: over(name, fmean), f"{name}_sd": over(name, deviation)}
-    found |= {
-        "compile_seconds": over("compile_seconds", fmean),
-        "peak_memory_bytes": over("peak_memory_bytes", max),
+    for name in MEASURES_WITH_SPREAD:
+        summary |= {name: aggregate(name, fmean), f"{name}_sd": aggregate(name, deviation)}
+    summary |= {
+        "compile_seconds": aggregate("compile_seconds", fmean),
+        "peak_memory_bytes": aggregate("peak_memory_bytes", max),
     }
-    return found | {"error": errors[0] if errors else None}
+    return summary | {"error": errors[0] if errors else None}
 
 
 def deviation(values: list[float]) -> float | None:
-    """The standard deviation of a sample; None of one value."""
+    """Return the standard deviation of a sample; None for a single value."""
     return stdev(values) if len(values) > 1 else None
 
 
-def as_text(table: pa.Table) -> pa.Table:
-    """The same table with ids as text, a blank between them: CSV has no lists."""
-    ids = [
-        None if one is None else " ".join(map(str, one)) for one in table["selected"].to_pylist()
+def with_ids_as_text(table: pa.Table) -> pa.Table:
+    """Return the table with ids as text, separated by spaces: CSV has no lists."""
+    texts = [
+        None if ids is None else " ".join(map(str, ids)) for ids in table["selected"].to_pylist()
     ]
     position = table.schema.get_field_index("selected")
-    return table.set_column(position, "selected", pa.array(ids, pa.string()))
+    return table.set_column(position, "selected", pa.array(texts, pa.string()))
 
 
 def measure_text(line: dict[str, Any], measure: str) -> str:
-    """A mean with its deviation, for people: 97.2% ± 1.4, or 0.913 ± 0.021."""
+    """Return the text of a mean with its deviation: 97.2% ± 1.4, or 0.913 ± 0.021."""
     mean, spread = line[measure], line.get(f"{measure}_sd")
     if mean is None:
         return "-"
@@ -383,7 +390,7 @@ def measure_text(line: dict[str, Any], measure: str) -> str:
 
 
 def seconds_text(seconds: float | None) -> str:
-    """A time in seconds, to two or three digits."""
+    """Return the text of a time, with two or three digits."""
     if seconds is None:
         return "-"
     return (
@@ -396,4 +403,5 @@ def seconds_text(seconds: float | None) -> str:
 
 
 def memory_text(size: float | None) -> str:
+    """Return the text of a number of bytes, in MB."""
     return "-" if size is None else f"{size / 1e6:,.0f} MB"

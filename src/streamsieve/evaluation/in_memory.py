@@ -1,4 +1,4 @@
-"""Data that is held in memory, to be learned from more than once, some of its rows at a time."""
+"""Hold data in memory, to learn from it more than once, from some of its rows at a time."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from ..values import is_sparse
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InMemory:
-    """All of a source: a dense array or a CSR matrix, whose columns are the features ``ids``, all if that is None.
+    """All data of a source, as a dense array or a CSR matrix.
 
-    Columns that come with names or groups of their own are all there is, and are numbered from 0
-    for learning (``renumbered``): such a source offers no others.
+    The columns of the matrix are the features ``ids``, or all features if that is None. Columns
+    that come with their own names or groups are the only features of their source, and are numbered
+    from 0 for learning (``renumbered``).
     """
 
     name: str
@@ -41,19 +42,19 @@ class InMemory:
 
     @classmethod
     def of(cls, data: Any) -> InMemory:
-        """All of some data: a pair ``(X, y)``, a table, a source, or what ``open_source`` opens."""
+        """Read data into memory: a pair ``(X, y)``, a table, or anything ``open_source`` opens."""
         source = open_source(data)
         refuse_weight(source.facts.weight, f"{prefix(source.name)}subsamples have no weights")
         if not source.has_labels:
             raise UsageError(f"{prefix(source.name)}the rows have no labels; give a pair (X, y)")
-        whole = whole_matrix(source)
-        matrix = whole.values.tocsr() if is_sparse(whole.values) else whole.values
+        matrix_data = whole_matrix(source)
+        matrix = matrix_data.values.tocsr() if is_sparse(matrix_data.values) else matrix_data.values
         held = cls(
             name=source.name,
             matrix=matrix,
-            y=whole.y,
-            n_features=whole.n_features,
-            ids=whole.ids,
+            y=matrix_data.y,
+            n_features=matrix_data.n_features,
+            ids=matrix_data.ids,
             names=source.feature_names,
             first_id=source.facts.first_id,
             encoding=source.encoding,
@@ -62,13 +63,13 @@ class InMemory:
             source.facts.has_groups or (held.names is None and source.has_names)
         ):
             return held
-        ids = np.arange(matrix.shape[1]) if whole.ids is None else whole.ids
+        ids = np.arange(matrix.shape[1]) if matrix_data.ids is None else matrix_data.ids
         names, groups = names_and_groups(source, ids)
         return replace(held, ids=ids, names=names, renumbered=True, groups=groups)
 
     @property
     def n_bytes(self) -> int:
-        """The memory that the matrix takes."""
+        """Return the number of bytes of the matrix."""
         if is_sparse(self.matrix):
             return int(
                 self.matrix.data.nbytes + self.matrix.indices.nbytes + self.matrix.indptr.nbytes
@@ -76,7 +77,10 @@ class InMemory:
         return int(self.matrix.nbytes)
 
     def rows(self, rows: NDArray[np.int64], reads: Reads) -> DataSource:
-        """Some of the rows, in the order given, as a source for methods that read the data in this way."""
+        """Return some rows, in the order given, as a source that a method reads in its way.
+
+        ``reads`` is that way: by rows, by columns, or as a whole matrix.
+        """
         part, y = self.matrix[rows], self.y[rows]
         source: DataSource
         if self.ids is None or self.renumbered:
@@ -90,23 +94,26 @@ class InMemory:
         return source
 
     def selected(self, learner: AnyLearner) -> NDArray[np.int64]:
-        """The features that a learner of some of the rows has selected, ascending."""
-        found: NDArray[np.int64] = learner.results.selection().indices
-        return self.ids[found] if self.ids is not None and self.renumbered else found
+        """Return the ids of the features that a learner selected, in ascending order."""
+        indices: NDArray[np.int64] = learner.results.selection().indices
+        return self.ids[indices] if self.ids is not None and self.renumbered else indices
 
     def names_of(self, features: NDArray[np.int64]) -> NDArray[Any] | None:
-        """What some features are called, if that is known."""
+        """Return the names of some features, or None if the data has no names."""
         if self.names is None:
             return None
-        at = (
+        positions = (
             np.searchsorted(self.ids, features)
             if self.ids is not None and self.renumbered
             else features
         )
-        return self.names[at]
+        return self.names[positions]
 
     def _under_ids(self, part: Any) -> Any:
-        """The same rows, as wide as the data; only sparse ones have columns for some of the features alone."""
+        """Return rows with a column for every feature of the data.
+
+        Only sparse data has a matrix with columns for some of the features.
+        """
         from scipy.sparse import csr_array
 
         part = csr_array(part)
@@ -116,23 +123,26 @@ class InMemory:
         )
 
     def columns(self, features: NDArray[np.int64]) -> Any:
-        """Some features, ascending, as a dense array or CSR; those that the data does not have are 0."""
+        """Return the values of some features, as a dense array or a CSR matrix.
+
+        Their ids must be ascending. Features that the data does not have are 0.
+        """
         from scipy.sparse import csr_array
 
-        own = np.arange(self.matrix.shape[1]) if self.ids is None else self.ids
-        at = np.searchsorted(own, features)
-        there = np.flatnonzero(own[np.minimum(at, own.size - 1)] == features)
-        found = self.matrix[:, at[there]]
+        ids = np.arange(self.matrix.shape[1]) if self.ids is None else self.ids
+        positions = np.searchsorted(ids, features)
+        present = np.flatnonzero(ids[np.minimum(positions, ids.size - 1)] == features)
+        values = self.matrix[:, positions[present]]
         shape = self.y.size, features.size
-        if is_sparse(found):
-            return csr_array((found.data, there[found.indices], found.indptr), shape=shape)
-        wide = np.zeros(shape, found.dtype)
-        wide[:, there] = found
-        return wide
+        if is_sparse(values):
+            return csr_array((values.data, present[values.indices], values.indptr), shape=shape)
+        dense = np.zeros(shape, values.dtype)
+        dense[:, present] = values
+        return dense
 
-    def refuse_copies(self, fraction: float, copies: int) -> None:
-        """Refuse more copies of a fraction of the rows, at a time, than memory has room for."""
-        needed = int(2 * fraction * copies * self.n_bytes)  # columns are transposed from them
+    def check_copies_fit(self, fraction: float, copies: int) -> None:
+        """Raise DataError if copies of a fraction of the rows do not fit into memory."""
+        needed = int(2 * fraction * copies * self.n_bytes)  # twice, as rows may be transposed
         refuse_beyond_memory(
             needed, f"{prefix(self.name)}subsamples", "take a smaller fraction or fewer jobs"
         )
@@ -141,21 +151,21 @@ class InMemory:
 def names_and_groups(
     source: ColumnSource, ids: NDArray[np.int64]
 ) -> tuple[NDArray[Any] | None, list[Any] | None]:
-    """What some columns of a source are called, and their groups, as far as it has such."""
+    """Return the names and the groups of some columns of a source, None where it has none."""
     if not source.rewindable:
         raise UsageError(
-            f"{source.name}: can be read only once, and is read twice here; save the columns to a"
+            f"{source.name}: can be read only once, but must be read twice; save the columns to a"
             " file"
         )
     names = np.full(ids.size, "", object) if source.has_names else None
     groups = np.zeros(ids.size, np.int64) if source.facts.has_groups else None
     for block in source.column_blocks():
-        there = np.isin(block.ids, ids)
-        at = np.searchsorted(ids, block.ids[there])
+        is_wanted = np.isin(block.ids, ids)
+        positions = np.searchsorted(ids, block.ids[is_wanted])
         if names is not None and block.names is not None:
-            names[at] = block.names[there]
+            names[positions] = block.names[is_wanted]
         if groups is not None and block.groups is not None:
-            groups[at] = block.groups[there]
+            groups[positions] = block.groups[is_wanted]
     if groups is None:
         return names, None
     return (

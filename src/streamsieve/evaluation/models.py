@@ -1,4 +1,4 @@
-"""The models that selected features are judged by, as scikit-learn has them, under short names."""
+"""Make the models that judge selected features: scikit-learn's, by short names."""
 
 from __future__ import annotations
 
@@ -13,20 +13,23 @@ DEFAULT_MODEL = "linear"
 
 
 def downstream(name: str = DEFAULT_MODEL, task: Task = "classification", seed: int = 0) -> Any:
-    """A fresh scikit-learn model of a name in ``MODELS``; ``seed`` is for those that draw."""
+    """Return a new scikit-learn model by its name in ``MODELS``.
+
+    ``seed`` is the ``random_state`` of models that use randomness.
+    """
     if name not in MODELS:
-        near = get_close_matches(name, MODELS)
-        hint = f" (did you mean {near[0]}?)" if near else ""
-        raise UsageError(f"there is no model {name!r}{hint}; the models are {', '.join(MODELS)}")
+        matches = get_close_matches(name, MODELS)
+        hint = f" (did you mean {matches[0]}?)" if matches else ""
+        raise UsageError(f"unknown model {name!r}{hint}; the models are {', '.join(MODELS)}")
     if task not in ("classification", "regression"):
         raise UsageError("task", f"must be 'classification' or 'regression', got {task!r}")
     return MODELS[name](task == "classification", seed)
 
 
 def linear(classifies: bool, seed: int) -> Any:
-    """A linear SVM of squared hinge loss, or ridge regression, on standardised columns.
+    """Return a linear SVM with squared hinge loss, or ridge regression, on standardised columns.
 
-    The primal solver: it draws nothing, and selected columns are few.
+    The SVM uses the primal solver: it is deterministic, and selected columns are few.
     """
     from sklearn.linear_model import Ridge
     from sklearn.svm import LinearSVC
@@ -35,7 +38,7 @@ def linear(classifies: bool, seed: int) -> Any:
 
 
 def logistic(classifies: bool, seed: int) -> Any:
-    """Logistic regression on standardised columns."""
+    """Return logistic regression on standardised columns."""
     from sklearn.linear_model import LogisticRegression
 
     if not classifies:
@@ -44,30 +47,33 @@ def logistic(classifies: bool, seed: int) -> Any:
 
 
 def knn(classifies: bool, seed: int) -> Any:
-    """The nearest neighbour, by the columns as they are."""
+    """Return the nearest neighbour, by the columns as they are."""
     from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
 
     return KNeighborsClassifier(1) if classifies else KNeighborsRegressor(1)
 
 
 def tree(classifies: bool, seed: int) -> Any:
-    """A decision tree."""
+    """Return a decision tree."""
     from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
-    kind = DecisionTreeClassifier if classifies else DecisionTreeRegressor
-    return kind(random_state=seed)
+    estimator_class = DecisionTreeClassifier if classifies else DecisionTreeRegressor
+    return estimator_class(random_state=seed)
 
 
 def forest(classifies: bool, seed: int) -> Any:
-    """A forest of 100 trees."""
+    """Return a forest of 100 trees."""
     from sklearn.ensemble import RandomForestClassifier, RandomForestRegressor
 
-    kind = RandomForestClassifier if classifies else RandomForestRegressor
-    return kind(100, random_state=seed)
+    estimator_class = RandomForestClassifier if classifies else RandomForestRegressor
+    return estimator_class(100, random_state=seed)
 
 
 def standardised(model: Any) -> Any:
-    """The model on columns of variance 1, and of mean 0 where they are dense."""
+    """Return a pipeline of a standardizer and a model.
+
+    Columns get variance 1 and, if they are dense, mean 0.
+    """
     from sklearn.pipeline import make_pipeline
 
     from .standardizer import Standardizer

@@ -1,8 +1,8 @@
-"""Which of several methods is better over several data sets, by their ranks (Demšar 2006).
+"""Compare several methods over several data sets by their ranks (Demšar 2006).
 
-Scores are a mapping from a method to its scores, one per data set, or a matrix with a line per data
-set and a column per method, which is then known by its number. Rank 1 is the best, and equal scores
-share the mean of their ranks.
+Scores are a mapping from a method to its scores, one per data set, or a matrix with a row per data
+set and a column per method; methods are then named by their column numbers. Rank 1 is the best, and
+equal scores share the mean of their ranks.
 """
 
 from __future__ import annotations
@@ -15,22 +15,20 @@ from numpy.typing import NDArray
 
 from ..errors import UsageError
 
-M = TypeVar("M", bound=Hashable)  # what a method is known by
+M = TypeVar("M", bound=Hashable)  # the name of a method
 
 
 class Friedman(NamedTuple):
-    """Friedman's test of whether all methods are equally good, and its less conservative form."""
+    """Friedman's test that all methods are equally good, and its less conservative form."""
 
-    statistic: float  # distributed as chi squared, if they are
+    statistic: float  # distributed as chi squared if they are
     p_value: float
-    f_statistic: (
-        float | None
-    )  # of Iman and Davenport; None where the ranks are the same on all data sets
+    f_statistic: float | None  # Iman and Davenport's; None if ranks are the same on all data sets
     f_p_value: float
 
 
 class WinTieLoss(NamedTuple):
-    """On how many data sets one method is significantly better, neither is, and the other is."""
+    """Numbers of data sets where a method is significantly better, equal or worse."""
 
     wins: int
     ties: int
@@ -38,16 +36,16 @@ class WinTieLoss(NamedTuple):
 
 
 def average_ranks(scores: Any, higher_is_better: bool = True) -> dict[Any, float]:
-    """The mean rank of every method over the data sets; the best method of a set has rank 1 there."""
+    """Return the mean rank of every method over the data sets; the best on a set has rank 1."""
     methods, table = table_of(scores)
     means = ranks_of(table, higher_is_better).mean(axis=0)
     return dict(zip(methods, means.tolist(), strict=True))
 
 
 def friedman(scores: Any) -> Friedman:
-    """Friedman's test, corrected for ties, and Iman and Davenport's F of the same ranks.
+    """Return Friedman's test, corrected for ties, and Iman and Davenport's F of the same ranks.
 
-    As ``scipy.stats.friedmanchisquare``, and for two methods as well.
+    The test is that of ``scipy.stats.friedmanchisquare``, but works for two methods as well.
     """
     from scipy import stats
 
@@ -57,7 +55,7 @@ def friedman(scores: Any) -> Friedman:
         raise UsageError("Friedman's test needs the scores on two data sets or more")
     ranks = ranks_of(table, True)
     centre = (k + 1) / 2.0
-    within = float(((ranks - centre) ** 2).sum())  # n k (k^2 - 1) / 12, less what ties take off
+    within = float(((ranks - centre) ** 2).sum())  # n k (k^2 - 1) / 12, without ties
     if not within:
         return Friedman(0.0, 1.0, 0.0, 1.0)
     statistic = (k - 1) * float(((ranks.sum(axis=0) - n * centre) ** 2).sum()) / within
@@ -70,7 +68,10 @@ def friedman(scores: Any) -> Friedman:
 
 
 def nemenyi_critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05) -> float:
-    """By how much average ranks must differ for two methods to be significantly different (Nemenyi's test)."""
+    """Return the critical difference of average ranks by Nemenyi's test.
+
+    Two methods are significantly different if their average ranks differ by this much.
+    """
     from scipy.stats import studentized_range
 
     if n_methods < 2 or n_sets < 1 or not 0.0 < alpha < 1.0:
@@ -82,65 +83,71 @@ def nemenyi_critical_difference(n_methods: int, n_sets: int, alpha: float = 0.05
 
 
 def cliques(ranks: Mapping[M, float], critical_difference: float) -> list[list[M]]:
-    """The largest groups of methods whose average ranks differ by less than the critical difference, best first.
+    """Return the largest groups of methods that do not differ significantly, best first.
 
-    Methods that differ significantly from all others are in no group.
+    The average ranks in a group differ by less than the critical difference. Methods that differ
+    significantly from all others are in no group.
     """
     order = sorted(ranks, key=lambda method: ranks[method])
-    found: list[list[M]] = []
+    groups: list[list[M]] = []
     end = 0
     for start, first in enumerate(order):
         stop = start
         while stop < len(order) and ranks[order[stop]] - ranks[first] < critical_difference:
             stop += 1
         if stop > end and stop - start > 1:
-            found.append(order[start:stop])
+            groups.append(order[start:stop])
         end = max(end, stop)
-    return found
+    return groups
 
 
 def win_tie_loss(a: Sequence[Any], b: Sequence[Any], alpha: float = 0.05) -> WinTieLoss:
-    """On how many data sets ``a`` is better than ``b``, by a paired t-test of level ``alpha`` on each.
+    """Count the data sets where ``a`` is better than ``b`` by a paired t-test of level ``alpha``.
 
     Both have, for every data set, the scores of the same two or more repeats, folds or seeds.
     Higher is better.
     """
     if len(a) != len(b):
-        raise UsageError(f"{len(a)} data sets of one method and {len(b)} of the other")
+        raise UsageError(
+            f"{len(a)} data sets of one method and {len(b)} of the other; give scores of both on"
+            " the same data sets"
+        )
     pairs = [
-        (np.asarray(one, np.float64), np.asarray(other, np.float64))
-        for one, other in zip(a, b, strict=True)
+        (np.asarray(first, np.float64), np.asarray(second, np.float64))
+        for first, second in zip(a, b, strict=True)
     ]
-    signs = [significant_sign(one, other, alpha) for one, other in pairs]
+    signs = [significant_sign(first, second, alpha) for first, second in pairs]
     return WinTieLoss(signs.count(1), signs.count(0), signs.count(-1))
 
 
-def significant_sign(one: NDArray[np.float64], other: NDArray[np.float64], alpha: float) -> int:
-    """1 or -1 if one has the higher scores, or the other, by a paired t-test; 0 if that may be chance."""
+def significant_sign(first: NDArray[np.float64], second: NDArray[np.float64], alpha: float) -> int:
+    """Return 1 if ``first`` is significantly higher than ``second``, -1 if lower, else 0.
+
+    The test is a paired t-test.
+    """
     from scipy import stats
 
-    if one.shape != other.shape or one.ndim != 1 or one.size < 2:
+    if first.shape != second.shape or first.ndim != 1 or first.size < 2:
         raise UsageError(
-            f"a paired t-test needs the scores of the same repeats, two or more, not {one.shape}"
-            f" and {other.shape}"
+            f"a paired t-test needs the scores of the same repeats, two or more, got shapes"
+            f" {first.shape} and {second.shape}"
         )
-    difference = one - other
-    mean, error = float(difference.mean()), float(difference.std(ddof=1)) / np.sqrt(one.size)
-    if error <= 1e-12 * abs(
-        mean
-    ):  # the same difference in all repeats: no test can divide by its spread
+    difference = first - second
+    mean, error = float(difference.mean()), float(difference.std(ddof=1)) / np.sqrt(first.size)
+    # The difference is the same in all repeats: no test can divide by its spread.
+    if error <= 1e-12 * abs(mean):
         return int(np.sign(mean))
-    p_value = 2.0 * float(stats.t.sf(abs(mean) / error, one.size - 1))
+    p_value = 2.0 * float(stats.t.sf(abs(mean) / error, first.size - 1))
     return int(np.sign(mean)) if p_value < alpha else 0
 
 
 def table_of(scores: Any) -> tuple[list[Any], NDArray[np.float64]]:
-    """The methods, and a line of scores per data set."""
+    """Return the methods, and a table of scores with a row per data set."""
     if isinstance(scores, Mapping):
         methods = list(scores)
-        lines = [np.asarray(scores[method], np.float64) for method in methods]
-        same = len({line.shape for line in lines}) == 1
-        table = np.column_stack(lines) if same else np.empty(0)
+        columns = [np.asarray(scores[method], np.float64) for method in methods]
+        is_same_length = len({column.shape for column in columns}) == 1
+        table = np.column_stack(columns) if is_same_length else np.empty(0)
     else:
         table = np.asarray(scores, np.float64)
         methods = list(range(table.shape[1])) if table.ndim == 2 else []
@@ -148,12 +155,13 @@ def table_of(scores: Any) -> tuple[list[Any], NDArray[np.float64]]:
         raise UsageError("ranks need the scores of two methods or more on the same data sets")
     if not np.isfinite(table).all():
         raise UsageError(
-            "some scores are missing; take the data sets on which all methods have one"
+            "some scores are missing or infinite; omit the data sets where a method has no score"
         )
     return methods, table
 
 
 def ranks_of(table: NDArray[np.float64], higher_is_better: bool) -> NDArray[np.float64]:
+    """Return the rank of every method on every data set."""
     from scipy.stats import rankdata
 
     ranks: NDArray[np.float64] = rankdata(-table if higher_is_better else table, axis=1)

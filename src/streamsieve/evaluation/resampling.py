@@ -1,4 +1,4 @@
-"""How often features are selected when the rows are others: selection frequencies over subsamples."""
+"""Measure how often features are selected from random subsamples of the rows."""
 
 from __future__ import annotations
 
@@ -25,43 +25,46 @@ from .stability import Stability, nogueira
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class StabilitySelection:
-    """Every feature that was selected from some subsample, and from what fraction of the subsamples.
+    """The features selected from subsamples, and the fraction of the subsamples for each of them.
 
     ``stability`` is Nogueira's measure of how alike the ``selections`` are.
     """
 
-    indices: NDArray[np.int64]  # ascending
-    frequency: NDArray[np.float64]  # aligned with them
-    names: NDArray[Any] | None  # likewise
+    indices: NDArray[np.int64]  # of every feature that was ever selected, ascending
+    frequency: NDArray[np.float64]  # one per index
+    names: NDArray[Any] | None  # one per index
     n_resamples: int
     stability: Stability
     selections: tuple[NDArray[np.int64], ...]  # the features of every subsample
-    first_id: int = 0  # what the data calls the feature of id 0, if features have no names
+    first_id: int = 0  # the id in the data of feature 0, if features have no names
 
     def frequency_of(self, features: Iterable[int]) -> NDArray[np.float64]:
-        """How often some features were selected, in their order; 0 for those that never were."""
+        """Return the frequencies of some features, in their order; 0 for those never selected."""
         wanted = np.asarray(
             features if isinstance(features, np.ndarray) else list(features), np.int64
         )
         if not self.indices.size:
             return np.zeros(wanted.size)
-        at = np.minimum(np.searchsorted(self.indices, wanted), self.indices.size - 1)
-        return np.where(self.indices[at] == wanted, self.frequency[at], 0.0)
+        positions = np.minimum(np.searchsorted(self.indices, wanted), self.indices.size - 1)
+        return np.where(self.indices[positions] == wanted, self.frequency[positions], 0.0)
 
     def at_least(self, frequency: float) -> NDArray[np.int64]:
-        """The features that were selected from such a fraction of the subsamples, or more; ascending."""
+        """Return the features with at least this frequency, in ascending order."""
         return self.indices[self.frequency >= frequency]
 
     def ranked(self, most: int | None = None) -> list[dict[str, Any]]:
-        """Every feature with its ``feature`` (id), ``frequency`` and, where known, ``name``; most frequent first."""
+        """Return dictionaries of the features, or of the ``most`` frequent, in order of frequency.
+
+        Each has the ``feature`` (id), its ``frequency`` and, where known, its ``name``.
+        """
         order = np.lexsort((self.indices, -self.frequency))[:most]
         lines = [
-            {"feature": int(self.indices[at]), "frequency": float(self.frequency[at])}
-            for at in order
+            {"feature": int(self.indices[position]), "frequency": float(self.frequency[position])}
+            for position in order
         ]
         if self.names is not None:
-            for line, at in zip(lines, order, strict=True):
-                line["name"] = self.names[at]
+            for line, position in zip(lines, order, strict=True):
+                line["name"] = self.names[position]
         return lines
 
     def __repr__(self) -> str:
@@ -93,24 +96,24 @@ def stability_selection(
     Parameters
     ----------
     data : pair (X, y), table, source or path
-        What to learn from, held in memory; refused if it does not fit.
+        The data to learn from. It is held in memory, and must fit.
     method : str
-        A name that ``streamsieve methods`` lists, or that of its class.
+        A name that ``streamsieve methods`` lists, or the name of its class.
     n_features_to_select : int or float, optional
-        The budget; the method's own default if it is not given.
+        The budget; by default that of the method.
     n_resamples : int
-        How many subsamples are drawn, 2 or more.
+        The number of subsamples, 2 or more.
     fraction : float
-        The fraction of the rows that each has, drawn without replacement; of every class the same
-        fraction. They stay in their order.
+        The fraction of the rows in each subsample, the same for every class. Rows are drawn without
+        replacement, and stay in their order.
     seed : int
-        What subsamples are drawn by, and ``random_state`` of methods that draw, another one for
-        each subsample.
+        The seed of the subsamples, and of the ``random_state`` of methods that use randomness,
+        which is different for each subsample.
     jobs : int
-        How many subsamples are learned at the same time, on threads. The answer does not depend on
-        it.
+        The number of subsamples that are learned at the same time, on threads. The result does not
+        depend on it.
     groups
-        The groups of the features, for methods that know groups, as in ``select``.
+        The groups of the features, for methods that support groups, as in ``select``.
     **params
         Parameters of the method.
     """
@@ -118,41 +121,41 @@ def stability_selection(
     if n_features_to_select is not None:
         params["n_features_to_select"] = n_features_to_select
     refuse_unknown_parameters(method, params)
-    refuse_counts(n_resamples, fraction, seed, jobs)
+    check_ranges(n_resamples, fraction, seed, jobs)
     learner = make_learner(method, params)
     if groups is not None and not learner.method.knows_groups:
-        raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")
-    held = InMemory.of(data)
+        raise UsageError(f"{method} does not support groups; use group-saola or ogfs")
+    data_set = InMemory.of(data)
     if groups is None and learner.method.knows_groups:
-        groups = held.groups
-    held.refuse_copies(fraction, min(jobs, n_resamples))
+        groups = data_set.groups
+    data_set.check_copies_fit(fraction, min(jobs, n_resamples))
     with naming_methods(learner):
-        codes, classes = classes_in(held, learner)
+        codes, classes = classes_in(data_set, learner)
     draws = np.random.default_rng(seed).spawn(n_resamples)
 
-    def selected(number: int) -> NDArray[np.int64]:
+    def select_from(number: int) -> NDArray[np.int64]:
         random = draws[number]
         rows = subsample(random, codes, fraction)
-        known = make_learner(method, params, int(random.integers(2**31)))
-        train(known, held.rows(rows, known.reads), classes=classes, groups=groups)
-        return held.selected(known)
+        trained = make_learner(method, params, int(random.integers(2**31)))
+        train(trained, data_set.rows(rows, trained.reads), classes=classes, groups=groups)
+        return data_set.selected(trained)
 
     with Threads(jobs) as threads:
-        selections = threads.each(n_resamples, selected)
+        selections = threads.each(n_resamples, select_from)
     indices, counts = np.unique(np.concatenate(selections), return_counts=True)
     return StabilitySelection(
         indices,
         counts / n_resamples,
-        held.names_of(indices),
+        data_set.names_of(indices),
         n_resamples,
-        nogueira(selections, held.n_features),
+        nogueira(selections, data_set.n_features),
         tuple(selections),
-        held.first_id,
+        data_set.first_id,
     )
 
 
-def refuse_counts(n_resamples: int, fraction: float, seed: int, jobs: int) -> None:
-    """Refuse numbers that make no sense."""
+def check_ranges(n_resamples: int, fraction: float, seed: int, jobs: int) -> None:
+    """Raise UsageError if a number is out of range."""
     if not is_integer(n_resamples) or n_resamples < 2:
         raise UsageError("n_resamples", f"must be an integer of 2 or more, got {n_resamples!r}")
     if not is_number(fraction) or not 0 < fraction <= 1:
@@ -164,15 +167,18 @@ def refuse_counts(n_resamples: int, fraction: float, seed: int, jobs: int) -> No
 
 
 def classes_in(
-    held: InMemory, learner: AnyLearner
+    data_set: InMemory, learner: AnyLearner
 ) -> tuple[NDArray[np.int64], NDArray[Any] | None]:
-    """The stratum of every row, its class or 0; and the classes, for methods that must be given them."""
-    y = held.y
+    """Return the stratum of every row, and the classes for methods that must be given them.
+
+    The stratum is the code of the class, or 0 for all rows if the target holds numbers.
+    """
+    y = data_set.y
     values, codes = np.unique(y, return_inverse=True)
     kind: Kind = "numbers"
     if learner.method.targets != ONLY_NUMBERS:
         options: TargetOptions = options_of(TargetOptions, learner.params)
-        kind = kind_of(y, values, options.task, learner.method.targets, held.name)
+        kind = kind_of(y, values, options.task, learner.method.targets, data_set.name)
     if kind == "numbers":
         return np.zeros(y.size, np.int64), None
     return codes.astype(np.int64), values if learner.reads == "rows" else None
@@ -181,7 +187,10 @@ def classes_in(
 def subsample(
     random: np.random.Generator, codes: NDArray[np.int64], fraction: float
 ) -> NDArray[np.int64]:
-    """Rows drawn without replacement, ascending: of every stratum a fraction, and one row at least."""
+    """Return rows drawn without replacement, in ascending order.
+
+    They are a fraction of every stratum, and at least one row of it.
+    """
     chosen = []
     for code in range(int(codes.max()) + 1):
         rows = np.flatnonzero(codes == code)

@@ -1,9 +1,9 @@
-"""Batch methods of scikit-learn beside ours: each takes the whole matrix and gives exactly k features.
+"""Select features with batch methods of scikit-learn, to compare ours with them.
 
-They are thin wrappers, for comparisons alone: no streams, no models to keep. Sparse data stays
-sparse in all of them. L1-SVM is LIBLINEAR's (Fan, Chang, Hsieh, Wang, Lin 2008), recursive
-elimination that of Guyon, Weston, Barnhill, Vapnik 2002, the trees are the extremely randomised
-ones of Geurts, Ernst, Wehenkel 2006.
+Each takes the whole matrix and returns exactly k features. They are thin wrappers, for comparisons
+only: they have no streams and keep no models. Sparse data stays sparse in all of them. L1-SVM is
+LIBLINEAR's (Fan, Chang, Hsieh, Wang, Lin 2008), recursive elimination that of Guyon, Weston,
+Barnhill, Vapnik 2002, the trees are the extremely randomised trees of Geurts, Ernst, Wehenkel 2006.
 """
 
 from __future__ import annotations
@@ -20,17 +20,18 @@ from ..targets import Kind
 from ..values import is_sparse
 
 C_RANGE = -6.0, 4.0  # of the L1-SVM, as powers of 10
-PENALTIES = 1e-4  # the smallest penalty of the lasso, as a fraction of the one that leaves nothing
-STEPS = 12  # of bisection within a factor of 10: further ones change nothing that is worth the time
-ELIMINATED = 0.1  # the fraction of features that one step of the recursive elimination drops
-TREES = 100
+MIN_PENALTY = 1e-4  # of the lasso, as a fraction of the penalty that leaves no feature
+BISECTION_STEPS = 12  # within a factor of 10; further steps are not worth their time
+ELIMINATED_FRACTION = 0.1  # of features, in one step of the recursive elimination
+N_TREES = 100
 
 F64 = NDArray[np.float64]
-Strength = Callable[[float], F64]  # of every feature under a penalty, 0 for those that it drops
+# Returns the strength of every feature under a penalty, 0 for those that it drops.
+Strength = Callable[[float], F64]
 
 
 class Task(NamedTuple):
-    """What a rival is given; ``kind`` says what the target holds."""
+    """The input of a rival; ``kind`` is that of the target."""
 
     X: Any
     y: NDArray[Any]
@@ -45,88 +46,98 @@ Rival = Callable[[Task], NDArray[np.int64]]
 def select_by(
     rival: str, X: Any, y: NDArray[Any], kind: Kind, k: int, seed: int = 0
 ) -> NDArray[np.int64]:
-    """The ids of the ``k`` features that a rival takes, ascending; all of them if there are no more."""
+    """Return the ids of the ``k`` features that a rival selects, in ascending order.
+
+    These are all features if there are no more than ``k``.
+    """
     task = Task(X, y, kind, min(k, X.shape[1]), seed)
     with warnings.catch_warnings():
-        warnings.simplefilter(
-            "ignore"
-        )  # columns that are constant, searches that stop before the last digit
+        # Warnings are about constant columns, and searches that stop before the last digit.
+        warnings.simplefilter("ignore")
         return np.sort(RIVALS[rival](task)).astype(np.int64)
 
 
 def chi2(task: Task) -> NDArray[np.int64]:
-    """The largest chi-squared statistics, of counts or other values of 0 or more."""
+    """Select the largest chi-squared statistics, of counts or other values of 0 or more."""
     from sklearn.feature_selection import chi2
 
-    refuse_numbers(task, "chi2")
+    check_classes(task, "chi2")
     values = task.X.data if is_sparse(task.X) else task.X
     if values.size and values.min() < 0:
         raise DataError(
-            "chi2 is for counts, and there are values below 0; take f-test, or scale the features"
-            " to 0 and above"
+            "chi2 requires counts, and the data has values below 0; take f-test, or scale the"
+            " features to 0 and above"
         )
-    return k_best(chi2, task)
+    return select_k_best(chi2, task)
 
 
 def f_test(task: Task) -> NDArray[np.int64]:
-    """The largest F statistics: analysis of variance for classes, correlation for numbers."""
+    """Select the largest F statistics: analysis of variance, or correlation for numbers."""
     from sklearn.feature_selection import f_classif, f_regression
 
-    return k_best(f_classif if task.kind == "classes" else f_regression, task)
+    return select_k_best(f_classif if task.kind == "classes" else f_regression, task)
 
 
 def mutual_information(task: Task) -> NDArray[np.int64]:
-    """The largest mutual information with the target; as scikit-learn has it, sparse values are levels."""
+    """Select the largest mutual information with the target.
+
+    As in scikit-learn, values of sparse data are taken as discrete.
+    """
     from sklearn.feature_selection import mutual_info_classif, mutual_info_regression
 
     measure = mutual_info_classif if task.kind == "classes" else mutual_info_regression
-    return k_best(lambda X, y: measure(X, y, random_state=task.seed), task)
+    return select_k_best(lambda X, y: measure(X, y, random_state=task.seed), task)
 
 
-def k_best(measure: Callable[..., Any], task: Task) -> NDArray[np.int64]:
-    """scikit-learn's own choice of the best."""
+def select_k_best(measure: Callable[..., Any], task: Task) -> NDArray[np.int64]:
+    """Select the best features by a measure, as scikit-learn's ``SelectKBest`` does."""
     from sklearn.feature_selection import SelectKBest
 
-    chosen: NDArray[np.int64] = (
+    features: NDArray[np.int64] = (
         SelectKBest(measure, k=task.k).fit(task.X, task.y).get_support(indices=True)
     )
-    return chosen
+    return features
 
 
 def l1_svm(task: Task) -> NDArray[np.int64]:
-    """The largest weights of LIBLINEAR's L1-SVM, with C searched so that k features have any, or the next number."""
+    """Select the largest weights of LIBLINEAR's L1-SVM.
+
+    C is searched so that k features have weights, or the smallest possible number above k.
+    """
     from sklearn.svm import LinearSVC
 
-    refuse_numbers(task, "l1-svm")
+    check_classes(task, "l1-svm")
     X = standardized(task.X)
 
     def strength(power: float) -> F64:
         model = LinearSVC(penalty="l1", dual=False, C=10.0**power, random_state=task.seed, tol=1e-3)
         return largest(model.fit(X, task.y).coef_)
 
-    return searched(strength, *C_RANGE, task.k)
+    return search_penalty(strength, *C_RANGE, task.k)
 
 
 def lasso(task: Task) -> NDArray[np.int64]:
-    """The largest weights of the lasso, with its penalty searched; classes are numbers 0 and 1, each in its turn."""
+    """Select the largest weights of the lasso, with its penalty searched.
+
+    Classes are fitted as numbers 0 and 1, each class in turn.
+    """
     from sklearn.linear_model import Lasso
 
-    X, targets = standardized(task.X), indicators(task)
+    X, targets = standardized(task.X), target_columns(task)
     X = X.tocsc() if is_sparse(X) else np.asfortranarray(X)
     centred = targets - targets.mean(axis=0)
-    most = (
-        float(np.abs(X.T @ centred).max()) / len(task.y) or 1.0
-    )  # the first column is about to enter here
+    # the penalty at which the first column is about to enter
+    max_penalty = float(np.abs(X.T @ centred).max()) / len(task.y) or 1.0
 
     def strength(power: float) -> F64:
-        model = Lasso(alpha=most * 10.0**-power, tol=1e-3)
+        model = Lasso(alpha=max_penalty * 10.0**-power, tol=1e-3)
         return largest(np.array([model.fit(X, column).coef_ for column in targets.T]))
 
-    return searched(strength, 0.0, -float(np.log10(PENALTIES)), task.k)
+    return search_penalty(strength, 0.0, -float(np.log10(MIN_PENALTY)), task.k)
 
 
 def rfe(task: Task) -> NDArray[np.int64]:
-    """Recursive elimination: a linear model again and again, without the features of the smallest weights."""
+    """Select by recursive elimination: refit a linear model without the smallest weights."""
     from sklearn.feature_selection import RFE
     from sklearn.linear_model import Ridge
     from sklearn.svm import LinearSVC
@@ -136,19 +147,19 @@ def rfe(task: Task) -> NDArray[np.int64]:
         if task.kind == "classes"
         else Ridge(random_state=task.seed)
     )
-    eliminated = RFE(model, n_features_to_select=task.k, step=ELIMINATED).fit(
+    selector = RFE(model, n_features_to_select=task.k, step=ELIMINATED_FRACTION).fit(
         standardized(task.X), task.y
     )
-    chosen: NDArray[np.int64] = eliminated.get_support(indices=True)
-    return chosen
+    features: NDArray[np.int64] = selector.get_support(indices=True)
+    return features
 
 
 def trees(task: Task) -> NDArray[np.int64]:
-    """The largest importances in extremely randomised trees."""
+    """Select the largest importances in extremely randomised trees."""
     from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor
 
-    kind = ExtraTreesClassifier if task.kind == "classes" else ExtraTreesRegressor
-    forest = kind(TREES, random_state=task.seed).fit(task.X, task.y)
+    estimator_class = ExtraTreesClassifier if task.kind == "classes" else ExtraTreesRegressor
+    forest = estimator_class(N_TREES, random_state=task.seed).fit(task.X, task.y)
     return strongest(forest.feature_importances_, task.k)
 
 
@@ -163,15 +174,19 @@ RIVALS: dict[str, Rival] = {
 }
 
 
-def refuse_numbers(task: Task, rival: str) -> None:
+def check_classes(task: Task, rival: str) -> None:
+    """Raise DataError if the target holds numbers."""
     if task.kind == "numbers":
         raise DataError(
-            f"{rival} is for classes, and the target holds numbers; take f-test or lasso"
+            f"{rival} is for classes, but the target holds numbers; take f-test or lasso"
         )
 
 
 def standardized(X: Any) -> Any:
-    """Dense columns with mean 0 and deviation 1, or their units would decide; sparse values are as they are."""
+    """Return dense columns with mean 0 and deviation 1, sparse values as they are.
+
+    Otherwise the units of columns would decide.
+    """
     if is_sparse(X):
         return X
     from sklearn.preprocessing import StandardScaler
@@ -179,8 +194,12 @@ def standardized(X: Any) -> Any:
     return StandardScaler().fit_transform(X)
 
 
-def indicators(task: Task) -> F64:
-    """Numbers to fit, a column each: the target or, of more than two classes, whether a row is of each of them."""
+def target_columns(task: Task) -> F64:
+    """Return numbers to fit, one or more columns.
+
+    They are a numeric target, the indicator of the second of two classes, or the indicators of
+    more than two classes.
+    """
     if task.kind == "numbers":
         return task.y.astype(np.float64)[:, None]
     classes = np.unique(task.y)
@@ -189,34 +208,34 @@ def indicators(task: Task) -> F64:
 
 
 def largest(weights: NDArray[Any]) -> F64:
-    """How strong every feature is: its largest weight, of several models."""
+    """Return the strength of every feature: its largest absolute weight in several models."""
     strength: F64 = np.abs(np.atleast_2d(weights)).max(axis=0)
     return strength
 
 
 def strongest(strength: F64, k: int) -> NDArray[np.int64]:
-    """The ``k`` strongest features; of equal ones the lower id."""
+    """Return the ``k`` strongest features; of equal ones those with lower ids."""
     return np.argsort(-strength, kind="stable")[:k]
 
 
-def searched(strength: Strength, few: float, many: float, k: int) -> NDArray[np.int64]:
-    """The ``k`` strongest features under the strictest penalty found that keeps as many: by decades, then by bisection.
+def search_penalty(strength: Strength, few: float, many: float, k: int) -> NDArray[np.int64]:
+    """Return the ``k`` strongest features under the strictest penalty found that keeps as many.
 
-    Penalties are powers of 10: ``few`` keeps hardly any feature, ``many`` is the loosest to try,
-    and the slowest. Where even that keeps fewer than ``k``, the other features are as weak as each
-    other: the first of them make up the number.
+    Penalties are powers of 10, searched by decades, then by bisection: ``few`` keeps hardly any
+    feature, ``many`` is the loosest to try, and the slowest. Where even that keeps fewer than
+    ``k``, all other features are equally weak, and the first of them are added.
     """
     power, kept = few, strength(few)
     while np.count_nonzero(kept) < k and power < many:
         few, power = power, min(power + 1.0, many)
         kept = strength(power)
-    for _ in range(STEPS):
+    for _ in range(BISECTION_STEPS):
         if np.count_nonzero(kept) <= k:
             break
         middle = (few + power) / 2
-        found = strength(middle)
-        if np.count_nonzero(found) >= k:
-            power, kept = middle, found
+        strengths = strength(middle)
+        if np.count_nonzero(strengths) >= k:
+            power, kept = middle, strengths
         else:
             few = middle
     return strongest(kept, k)

@@ -1,4 +1,4 @@
-"""Columns on one scale, for models that need it; imports scikit-learn."""
+"""Bring columns to one scale, for models that need it; this module imports scikit-learn."""
 
 from __future__ import annotations
 
@@ -11,13 +11,16 @@ from ..values import is_sparse
 
 
 class Standardizer(TransformerMixin, BaseEstimator):
-    """As ``StandardScaler``, for dense and sparse matrices alike: sparse columns are scaled and not centred."""
+    """A ``StandardScaler`` for dense and sparse matrices.
+
+    Sparse columns are scaled and not centred.
+    """
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Take means and variances of columns."""
+        """Compute the means and variances of columns."""
         self.scaler_ = StandardScaler(with_mean=not is_sparse(X)).fit(X)
         return self
 
     def transform(self, X: Any) -> Any:
-        """The columns on the scale of those fitted."""
+        """Return columns on the scale of those fitted."""
         return self.scaler_.transform(X)

@@ -1,9 +1,9 @@
-"""The folder of a comparison: what was asked, every cell that is finished, and the table of them all at the end.
+"""Keep a comparison in a folder: its request, every finished cell and, at the end, the table.
 
 ``request.json`` is written before the first cell, a file of ``cells`` after each, the tables last.
-Every file is whole or not there, so a comparison can be killed at any moment, and the same command
-does what is missing. A folder may come from a stranger: what is not a regular file in it is neither
-read nor written through.
+Every file is complete or absent, so a comparison can be killed at any moment, and the same command
+does what is missing. A folder may come from a stranger: anything in it that is not a regular file
+is neither read nor written through.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ MAX_JSON = 1 << 30  # bytes
 
 
 class CellFields(TypedDict):
-    """A finished cell, as its file has it."""
+    """The fields in the file of a finished cell."""
 
     data: str
     method: str
@@ -45,7 +45,7 @@ class CellFields(TypedDict):
 
 
 class SetFields(TypedDict):
-    """A data set that was compared on."""
+    """The fields of a data set of a comparison."""
 
     name: str
     features: Count
@@ -54,7 +54,7 @@ class SetFields(TypedDict):
 
 
 class RequestFields(TypedDict):
-    """What was asked, as far as it must be known again."""
+    """The fields of a request that are needed when a comparison is read."""
 
     data: list[SetFields]
     methods: list[str]
@@ -64,7 +64,7 @@ class RequestFields(TypedDict):
 
 
 class ComparisonFolder:
-    """The folder of a comparison that is going on; a context manager that keeps other processes off."""
+    """The folder of a comparison in progress; a context manager that locks out other processes."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -83,11 +83,11 @@ class ComparisonFolder:
                 )
             if not is_there(self.path / REQUEST) and any(self.path.iterdir()):
                 raise UsageError(
-                    f"{self.path}: holds something else than a comparison; name a new or empty"
+                    f"{self.path}: is not empty and does not hold a comparison; name a new or empty"
                     " folder"
                 )
             self.before = read_request(self.path) if is_there(self.path / REQUEST) else None
-            self._make_cells()
+            self._make_cells_folder()
         except BaseException:
             self.__exit__()
             raise
@@ -98,29 +98,29 @@ class ComparisonFolder:
             os.close(self._lock)
             self._lock = None
 
-    def _make_cells(self) -> None:
+    def _make_cells_folder(self) -> None:
         cells = self.path / CELLS
         if cells.is_symlink():
             raise DataError(
-                f"{cells}: is a link, where only a folder can be; look who made it, and remove it"
+                f"{cells}: is a link, but must be a folder; look who made it, and remove it"
             )
         cells.mkdir(exist_ok=True)
 
     def refuse_changed(self, name: str, fingerprint: str) -> None:
-        """Refuse data that is not what earlier cells were measured on."""
-        for known in [] if self.before is None else self.before["data"]:
-            if known["name"] == name and known["fingerprint"] != fingerprint:
+        """Raise UsageError if a data set is not the one that earlier cells were measured on."""
+        for facts in [] if self.before is None else self.before["data"]:
+            if facts["name"] == name and facts["fingerprint"] != fingerprint:
                 raise UsageError(
                     f"{self.path}: the data {name!r} has changed since this comparison began, or is"
-                    " read in another way; name another folder, or remove this one"
+                    " read with other options; name another folder, or remove this one"
                 )
 
     def ask(self, request: dict[str, Any]) -> None:
-        """Note what is asked."""
+        """Write the request."""
         write_json(self.path / REQUEST, request)
 
     def cell(self, digest: str) -> Line | None:
-        """A cell that is finished; None if it is not, or not whole."""
+        """Return a finished cell; None if it is absent or damaged."""
         path = self.path / CELLS / f"{digest}.json"
         if not is_there(path):
             return None
@@ -131,12 +131,12 @@ class ComparisonFolder:
         return line if conforms(line, CellFields) else None
 
     def keep(self, digest: str, line: Line) -> None:
-        """Keep a cell that is finished."""
+        """Write a finished cell."""
         write_json(self.path / CELLS / f"{digest}.json", line)
 
 
 def read_request(folder: Path) -> dict[str, Any]:
-    """What a comparison was asked."""
+    """Return the request of a comparison."""
     path, cure = folder / REQUEST, "put it back from a copy, or name another folder"
     if not is_there(path):
         raise UsageError(f"{folder}: there is no comparison in this folder")
@@ -148,10 +148,11 @@ def read_request(folder: Path) -> dict[str, Any]:
         raise DataError(f"{path}: damaged ({error}); {cure}") from error
     if not conforms(request, RequestFields):
         raise DataError(f"{path}: damaged, or of another version; {cure}")
-    found: dict[str, Any] = request
-    return found
+    fields: dict[str, Any] = request
+    return fields
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write a dictionary as JSON; the file is complete or absent."""
     with replacing(path, follow=False) as partial:
         partial.write_text(to_json(content, indent=1) + "\n", encoding="utf-8")

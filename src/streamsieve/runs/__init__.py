@@ -1,4 +1,4 @@
-"""Runs: what was asked, how far it is, what it found, and the folder that keeps it."""
+"""Keep runs: the request, the progress, the result and the folder that holds them."""
 
 from .data import fingerprint, location, refuse_changed
 from .folder import CHECKPOINT, RunDirectory

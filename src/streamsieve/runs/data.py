@@ -1,4 +1,4 @@
-"""The data of a run: where it is, whether it is still the same, and what a record says of it."""
+"""Describe the data of a run: its location, whether it has changed, and facts for the record."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from ..sources.finding import STANDARD_INPUT, alone, files_of, is_names, is_no_f
 from ..values import is_sparse
 
 HEAD_BYTES = 1 << 20
-SAMPLED = 4096  # entries of an array
+MAX_SAMPLED_ENTRIES = 4096  # entries of an array
 MAX_CLASSES = 1000  # that are counted one by one
 
-Location = str | Annotated[list[str], bool]  # of one file, folder or pattern, or of several
+Location = str | Annotated[list[str], bool]  # a file, folder or pattern, or several of them
 
 
 class FileFacts(TypedDict):
@@ -33,7 +33,7 @@ class FileFacts(TypedDict):
 
 
 class DataFacts(TypedDict):
-    """What shows whether data is still the same."""
+    """The fields of a fingerprint, by which changed data is recognised."""
 
     name: NotRequired[str | None]
     path: NotRequired[str]
@@ -42,12 +42,15 @@ class DataFacts(TypedDict):
 
 
 def names_data(facts: DataFacts) -> bool:
-    """Return True for a fingerprint that says which data it is of."""
+    """Return True if a fingerprint names its data."""
     return not facts.keys().isdisjoint(("name", "path", "files"))
 
 
 def location(data: Any) -> Location | None:
-    """Return where data can be found again: absolute paths or a synthetic name; None for memory and pipes."""
+    """Return where data can be found again: absolute paths, or a synthetic name.
+
+    Return None for data in memory and for pipes.
+    """
     if not is_names(data):
         return None
     names = alone(data)
@@ -59,10 +62,10 @@ def location(data: Any) -> Location | None:
 
 
 def fingerprint(data: Location | None) -> Any:
-    """Return what shows whether data is still the same.
+    """Return a fingerprint, by which changed data is recognised.
 
-    Of a file that is its size and a hash of how it begins; of several, which may be very many,
-    their sizes and times.
+    For a file it is the size and a hash of the beginning; for several files, of which there may be
+    very many, it is their sizes and times.
     """
     if data is None or (isinstance(data, str) and is_no_file(data)):
         return {"name": data}
@@ -70,8 +73,8 @@ def fingerprint(data: Location | None) -> Any:
         states = [(str(path), path.stat()) for path in files_of(data)]
         return {
             "files": [
-                {"path": path, "bytes": at.st_size, "modified_ns": at.st_mtime_ns}
-                for path, at in states
+                {"path": path, "bytes": status.st_size, "modified_ns": status.st_mtime_ns}
+                for path, status in states
             ]
         }
     path = Path(data)
@@ -81,7 +84,7 @@ def fingerprint(data: Location | None) -> Any:
 
 
 def refuse_changed(data: Location | None, before: Any) -> None:
-    """Refuse to go on with files that are not those of the fingerprint ``before``."""
+    """Raise DataError if the files are not those of the fingerprint ``before``."""
     before = before or {}
     files = {
         file["path"]: file for file in before.get("files", [before] if "path" in before else [])
@@ -101,22 +104,22 @@ def refuse_changed(data: Location | None, before: Any) -> None:
 
 
 def digest(*parts: str | bytes | NDArray[Any]) -> str:
-    """Return 32 digits that are the same for the same parts, and for no others."""
-    found = hashlib.sha256()
+    """Return 32 hexadecimal digits that are the same only for the same parts."""
+    hasher = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):
-            found.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
+            hasher.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
         else:
-            found.update(part.encode() if isinstance(part, str) else part)
-    return found.hexdigest()[:32]
+            hasher.update(part.encode() if isinstance(part, str) else part)
+    return hasher.hexdigest()[:32]
 
 
 def data_facts(before: Any, source: DataSource, learner: AnyLearner) -> dict[str, Any]:
-    """Return what a record says of data that was learned, as far as it is known.
+    """Return the facts about learned data that go into a record, as far as they are known.
 
-    That is its size, how dense it is, its classes and a fingerprint that says whether data is the
-    same wherever it lies. A fingerprint is made of sizes, names and samples: it takes no time, and
-    misses a change of a few values.
+    These are its size, density and classes, and a fingerprint that is the same for the same data in
+    any place. The fingerprint is made of sizes, names and samples: it takes no time, and misses
+    changes of a few values.
     """
     results, width = learner.results, learner.features.width
     rows, classes = results.n_rows_, results.class_rows() or {}
@@ -134,9 +137,10 @@ def data_facts(before: Any, source: DataSource, learner: AnyLearner) -> dict[str
 
 
 def fingerprint_anywhere(before: Any, source: DataSource) -> str | None:
-    """Return a short text that is the same for the same data wherever it lies; None for what is gone once it is read.
+    """Return a short text that is the same for the same data in any place.
 
-    ``before`` is the fingerprint that the run began with.
+    Return None for data that can be read only once. ``before`` is the fingerprint that the run
+    began with.
     """
     try:
         if "files" in before:
@@ -145,7 +149,7 @@ def fingerprint_anywhere(before: Any, source: DataSource) -> str | None:
             return digest(names, *ends_of(files[0][0]), *ends_of(files[-1][0]))
         if "path" in before:
             return digest(*ends_of(Path(before["path"])))
-    except OSError:  # a file that was moved meanwhile: the run has read it all the same
+    except OSError:  # a file that was moved after the run had read it
         return None
     if before.get("name") is not None:
         return digest(before["name"])
@@ -158,7 +162,7 @@ def fingerprint_anywhere(before: Any, source: DataSource) -> str | None:
 
 
 def ends_of(path: Path) -> tuple[str, bytes, bytes]:
-    """Return the size of a file, how it begins and how it ends."""
+    """Return the size of a file, its beginning and its end."""
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         head = file.read(HEAD_BYTES)
@@ -167,14 +171,16 @@ def ends_of(path: Path) -> tuple[str, bytes, bytes]:
 
 
 def sample_of(array: NDArray[Any]) -> tuple[str, str | NDArray[Any]]:
-    """Return the type and the shape of an array, and some of its entries, evenly spread."""
-    at = np.linspace(0, array.size - 1, min(SAMPLED, array.size)).astype(np.int64)
-    entries = array[np.unravel_index(at, array.shape)]
+    """Return the type and the shape of an array, and some entries at even distances."""
+    positions = np.linspace(0, array.size - 1, min(MAX_SAMPLED_ENTRIES, array.size)).astype(
+        np.int64
+    )
+    entries = array[np.unravel_index(positions, array.shape)]
     return f"{array.dtype} {array.shape}", (
         str(entries.tolist()) if entries.dtype == object else entries
     )
 
 
 def arrays_of(matrix: Any) -> list[NDArray[Any]]:
-    """Return what a matrix is made of, dense or sparse."""
+    """Return the arrays of a dense or sparse matrix."""
     return [matrix.indptr, matrix.indices, matrix.data] if is_sparse(matrix) else [matrix]

@@ -1,9 +1,9 @@
-"""The folder of a run: what it was asked, how far it is, what it found.
+"""Keep a run in a folder: its request, its progress and its result.
 
 ``run.json`` is written before the first row is read, ``checkpoint`` while rows are read, ``model``,
-``selection.csv`` and, last of all, ``result.json`` at the end. Every file is whole or not there, so
-a run can be killed at any moment and resumed. A folder may come from a stranger: what is not a
-regular file in it is neither read nor written through.
+``selection.csv`` and, last of all, ``result.json`` at the end. Every file is complete or absent, so
+a run can be killed at any moment and resumed. A folder may come from a stranger: anything in it
+that is not a regular file is neither read nor written through.
 """
 
 from __future__ import annotations
@@ -37,17 +37,19 @@ MAX_JSON = 1 << 30  # bytes
 
 
 class RunDirectory:
+    """The folder of a run."""
+
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
-        self.is_new = False  # whether the folder was made for the run
-        self.is_begun = False  # here, not in an earlier process
+        self.is_new = False  # True if the folder was made for the run
+        self.is_begun = False  # True if this process began the run, not an earlier one
 
     def __truediv__(self, name: str) -> Path:
         return self.path / name
 
     @contextmanager
     def begun(self, request: RunRequest) -> Iterator[None]:
-        """Take an empty or new folder for a run, note what was asked, and keep other processes off it meanwhile."""
+        """Begin a run in a new or empty folder: write the request, and lock out other processes."""
         self.is_new = not self.path.exists()
         if self.is_new:
             self.path.mkdir(parents=True, exist_ok=True)
@@ -67,7 +69,7 @@ class RunDirectory:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Keep other processes off this run meanwhile; clear what a killed one left."""
+        """Lock out other processes, and remove partial files that a killed process left."""
         descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
             if lock(descriptor) == "taken" or not self._is_here(descriptor):
@@ -81,19 +83,19 @@ class RunDirectory:
             os.close(descriptor)
 
     def _is_here(self, descriptor: int) -> bool:
-        """Return True if the folder that is open is the one at the path, and not one that another process removed."""
+        """Return True if the open folder is the one at the path, not one that was removed."""
         try:
             return os.path.samestat(os.fstat(descriptor), os.stat(self.path))
         except FileNotFoundError:
             return False
 
     def refuse_strange_files(self) -> None:
-        """Refuse a folder in which a file of a run is not a regular file."""
+        """Raise DataError if a file of the run is not a regular file."""
         for name in FILES:
             is_there(self / name)
 
     def request(self) -> RunRequest:
-        """What was asked."""
+        """Return the request of the run."""
         path = self / REQUEST
         self.refuse_strange_files()
         try:
@@ -108,12 +110,12 @@ class RunDirectory:
 
     @property
     def checkpoint(self) -> Path | None:
-        """The last checkpoint, if one was written."""
+        """Return the path of the last checkpoint, or None without a checkpoint."""
         path = self / CHECKPOINT
         return path if is_there(path) else None
 
     def finish(self, record: RunRecord, learner: AnyLearner) -> None:
-        """Keep the model and the result; the run is finished when the result is there."""
+        """Write the model and the result; the run is finished when the result is written."""
         self.refuse_strange_files()
         learner.save(self / MODEL)
         _write_table(self / TABLE, record)
@@ -121,11 +123,11 @@ class RunDirectory:
         self.drop_checkpoint()
 
     def drop_checkpoint(self) -> None:
-        """Remove the last checkpoint, which is of no use once the run is finished."""
+        """Remove the last checkpoint, which is not needed once the run is finished."""
         (self / CHECKPOINT).unlink(missing_ok=True)
 
     def result(self) -> RunRecord | None:
-        """The record of a finished run; None while it is not finished."""
+        """Return the record of a finished run; None if it is not finished."""
         if not is_there(self / RESULT):
             return None
         cure = "remove it to finish the run again"
@@ -138,7 +140,7 @@ class RunDirectory:
             ) from error
 
     def model(self) -> Path:
-        """The model of a finished run."""
+        """Return the path of the model of a finished run."""
         if not is_there(self / MODEL):
             self.request()
             raise UsageError(
@@ -147,10 +149,10 @@ class RunDirectory:
         return self / MODEL
 
     def discard(self, hopeless: bool = False) -> None:
-        """Remove what a failed run wrote, unless it left a checkpoint to go on from.
+        """Remove the files of a failed run, unless it left a checkpoint to go on from.
 
-        What was asked stays if the run was there before and is not ``hopeless``: it can be resumed
-        once more.
+        The request is kept if an earlier process began the run and it is not ``hopeless``: then it
+        can be resumed once more.
         """
         self._clear_partial()
         if self.checkpoint:
@@ -169,7 +171,7 @@ def _read_json(path: Path, cure: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise DataError(f"{path}: damaged ({error}); {cure}") from error
     if not isinstance(content, dict):
-        raise DataError(f"{path}: damaged (no JSON object); {cure}")
+        raise DataError(f"{path}: damaged (not a JSON object); {cure}")
     return content
 
 
@@ -179,7 +181,7 @@ def _write_json(path: Path, content: dict[str, Any]) -> None:
 
 
 def _write_table(path: Path, record: RunRecord) -> None:
-    """The selection as a table, best first."""
+    """Write the selection as a table, best first."""
     lines = record.table()
     for line in lines:
         if "class" in line:

@@ -1,4 +1,4 @@
-"""The record of a run, what it was given, what it found and what it cost, and what it holds as JSON."""
+"""Define the record of a run, its request, result and cost, and the JSON form of a record."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 ALIGNED = "weights", "speaks_for", "frequency"  # details with an entry per selected feature
 OPTIONAL = "test_accuracy", "test_r2", "curve", "measures"
 
-# ---- what JSON holds, of a record and of the note of a checkpoint
+# ---- the JSON form of a record, and of the note of a checkpoint
 
 Labels = list[Label]
 Majority = TypedDict("Majority", {"class": Label, "rate": float})
 
 
 class HistoryFields(TypedDict):
-    """When features entered and left the selection."""
+    """The moments at which features entered and left the selection."""
 
     unit: str
     at: list[Count]
@@ -50,7 +50,7 @@ class CurveFields(TypedDict):
 
 
 class RemarkFields(TypedDict):
-    """What a user should know of a result."""
+    """A remark for the user about a result."""
 
     kind: str
     level: str
@@ -59,7 +59,7 @@ class RemarkFields(TypedDict):
 
 
 class StabilityFields(TypedDict):
-    """How alike the selections from subsamples are."""
+    """The stability of the selections from subsamples."""
 
     value: Measure
     low: Measure
@@ -68,13 +68,13 @@ class StabilityFields(TypedDict):
 
 
 class Survivors(TypedDict):
-    """How many features the workers have kept between them."""
+    """The number of features that all workers together kept."""
 
     survivors: Count
 
 
 class EngineFields(TypedDict):
-    """Who has worked on a run."""
+    """The engine of a run, and its workers."""
 
     workers: Count
     name: str
@@ -84,14 +84,14 @@ class EngineFields(TypedDict):
 
 
 def is_rectangle(lines: list[list[Measure]]) -> bool:
-    """Return True for lines of the same length, of which there must be one."""
+    """Return True if there is a line, and all lines have the same length above 0."""
     return bool(lines) and bool(lines[0]) and len({len(line) for line in lines}) == 1
 
 
 def is_in_order(history: HistoryFields) -> bool:
-    """Return True if there is something that entered or left for each moment, and these ascend."""
+    """Return True if moments ascend, and each has a list of features that entered and left."""
     at = history["at"]
-    ascending = all(before < after for before, after in pairwise(at))
+    ascending = all(earlier < later for earlier, later in pairwise(at))
     return ascending and len(at) == len(history["entered"]) == len(history["left"])
 
 
@@ -108,14 +108,14 @@ Weights: TypeAlias = list[Measure] | Annotated[list[list[Measure]], is_rectangle
 
 
 class NoteFields(TypedDict):
-    """What a checkpoint notes of the run up to there."""
+    """The note of a checkpoint about the run so far."""
 
     trace: NotRequired[list[TracePoint]]
     history: NotRequired[History | None]
 
 
 class DetailFields(TypedDict):
-    """What only some methods have."""
+    """The details of a record, which only some methods have."""
 
     weights: NotRequired[Weights]
     speaks_for: NotRequired[Labels]
@@ -135,14 +135,14 @@ class DetailFields(TypedDict):
 
 
 class ClassFields(TypedDict):
-    """A class, and how many rows it has."""
+    """A class and its number of rows."""
 
     label: Label
     rows: Count
 
 
 class DataFields(TypedDict):
-    """The data of a run, as far as it is known."""
+    """Facts about the data of a run, as far as they are known."""
 
     n_bytes: NotRequired[Count]
     fingerprint: NotRequired[str]
@@ -151,7 +151,7 @@ class DataFields(TypedDict):
 
 
 class Times(TypedDict):
-    """Seconds that a run took."""
+    """The seconds that a run took."""
 
     total: float
     read: float
@@ -160,7 +160,7 @@ class Times(TypedDict):
 
 
 class RecordFields(TypedDict):
-    """The record of a run."""
+    """The fields of the record of a run."""
 
     method: str
     params: dict[str, Any]
@@ -188,7 +188,10 @@ class RecordFields(TypedDict):
 
 @dataclass(slots=True, eq=False, repr=False)
 class RunRecord:
-    """What a run was given, what it found and what it cost; what only some methods have is in ``details``."""
+    """The request, the result and the cost of a run.
+
+    ``details`` holds what only some methods have.
+    """
 
     method: str
     params: dict[str, Any]
@@ -203,7 +206,7 @@ class RunRecord:
     test_accuracy: float | None = None
     test_r2: float | None = None
     curve: dict[str, list[Any]] | None = None
-    measures: dict[str, int] | None = None  # how many relevant features were measured by what
+    measures: dict[str, int] | None = None  # the number of relevant features by measure
     trace: list[dict[str, float]] = field(default_factory=list)
     data: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
@@ -211,26 +214,28 @@ class RunRecord:
 
     @property
     def selector(self) -> Estimator | None:
-        """The trained estimator; a record read from a file has none."""
+        """Return the trained estimator; None for a record that was read from a file."""
         return None if self.open_selector is None else self.open_selector()
 
     def ranked(self, most: int | None = None) -> list[dict[str, Any]]:
-        """The selected features, or the ``most`` best, as ``Selection.ranked`` has them.
+        """Return the selected features, or the ``most`` best, as ``Selection.ranked`` does.
 
-        Where features have weights also the ``weight`` and, where classes are learned, the
-        ``class`` it speaks for: of more than two classes, the largest weight and its class. With
-        resamples also the ``frequency``, the fraction of them that the feature was selected from.
+        Features with weights also have the ``weight`` and, where classes are learned, the ``class``
+        that it predicts: with more than two classes, the largest weight and its class. With
+        resamples they also have the ``frequency``, the fraction of the resamples from which the
+        feature was selected.
         """
-        return self.selection.ranked(most, self._more())
+        return self.selection.ranked(most, self._extra_columns())
 
     def to_frame(self) -> pandas.DataFrame:
-        """The selected features as a pandas DataFrame, best first, with ``weight``, ``class`` and ``frequency`` as
-        ``ranked`` has them.
+        """Return the selected features as a pandas DataFrame, best first.
+
+        It has ``weight``, ``class`` and ``frequency`` as ``ranked`` does.
         """
-        return self.selection.to_frame(self._more())
+        return self.selection.to_frame(self._extra_columns())
 
     def plot(self, axes: Axes | None = None) -> Figures:
-        """Return the pictures that the report has of a run, by name, as far as the run has them and without its data.
+        """Return the figures of a report on this run, by name, except those that need its data.
 
         A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib
         ``axes``, if given.
@@ -239,19 +244,23 @@ class RunRecord:
 
         return plot(self, axes)
 
-    def _more(self) -> More:
-        """What is known of the selected features beside the selection."""
+    def _extra_columns(self) -> More:
+        """Return the columns of the selected features that are not in the selection."""
         weights, classes, frequency = (self.details.get(key) for key in ALIGNED)
-        more: dict[str, NDArray[Any]] = {}
+        columns: dict[str, NDArray[Any]] = {}
         if weights is not None:
-            more["weight"] = np.array(weights, np.float64)
+            columns["weight"] = np.array(weights, np.float64)
         if weights is not None and classes is not None:
-            more["weight"] = (
-                more["weight"].max(axis=1) if more["weight"].ndim > 1 else more["weight"]
+            columns["weight"] = (
+                columns["weight"].max(axis=1) if columns["weight"].ndim > 1 else columns["weight"]
             )
-            more["class"] = np.empty(len(classes), object)
-            more["class"][:] = classes
-        return more if frequency is None else more | {"frequency": np.array(frequency, np.float64)}
+            columns["class"] = np.empty(len(classes), object)
+            columns["class"][:] = classes
+        return (
+            columns
+            if frequency is None
+            else columns | {"frequency": np.array(frequency, np.float64)}
+        )
 
     def __repr__(self) -> str:
         lines = [f"<RunRecord: {self._text()}", *self._quality()]
@@ -264,7 +273,7 @@ class RunRecord:
         return html_table(title, self.ranked(MAX_IN_TABLE), len(self.selection))
 
     def _text(self) -> str:
-        """What was done, in a line."""
+        """Return a line that says what was selected."""
         return (
             f"{printable(self.method, MAX_CELL_LENGTH)} selected {len(self.selection):,} of"
             f" {self.n_features:,} features from {self.n_rows:,} rows in"
@@ -272,9 +281,9 @@ class RunRecord:
         )
 
     def _quality(self) -> list[str]:
-        """How good predictions were, in a line, as far as that is known."""
+        """Return a line with the quality of predictions, or no line if none was measured."""
         online_r2 = self.details.get("online_r2")
-        known = (
+        texts = (
             (
                 None
                 if self.mistakes is None
@@ -284,19 +293,25 @@ class RunRecord:
             None if self.test_accuracy is None else f"test accuracy {self.test_accuracy:.2%}",
             None if self.test_r2 is None else f"test R2 {self.test_r2:.4f}",
         )
-        return [", ".join(text for text in known if text)] if any(known) else []
+        return [", ".join(text for text in texts if text)] if any(texts) else []
 
     def table(self, most: int | None = None) -> list[dict[str, Any]]:
-        """The same as people read it: every feature as its file names it, its 0-based ``index`` beside it."""
+        """Return ``ranked`` for people, with features as their file names them.
+
+        Each line also has the 0-based ``index`` of the feature.
+        """
         return as_read(self.ranked(most), self.first_id)
 
     @property
     def first_id(self) -> int:
-        """What the data calls feature 0."""
+        """Return the id of feature 0 in the data."""
         return int(self.details.get("first_id", 0))
 
     def to_dict(self) -> dict[str, Any]:
-        """A plain dictionary that JSON can hold; ``from_dict`` reads it back, without the selector."""
+        """Return a plain dictionary that JSON can hold.
+
+        ``from_dict`` reads it back, without the selector.
+        """
         selection = self.selection
         return {
             "method": self.method,
@@ -320,10 +335,13 @@ class RunRecord:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> RunRecord:
-        """The record in a file; a ValueError if it is not what ``to_dict`` gives."""
-        wrong = wrong_fields(record, RecordFields)
-        if wrong:
-            raise ValueError(f"{wrong[0]!r} is {str(record.get(wrong[0], 'not there'))[:40]}")
+        """Return the record in a dictionary that ``to_dict`` made.
+
+        Raise ValueError if it is another dictionary.
+        """
+        invalid = wrong_fields(record, RecordFields)
+        if invalid:
+            raise ValueError(f"{invalid[0]!r} is {str(record.get(invalid[0], 'missing'))[:40]}")
         names, groups = record.get("names"), record.get("details", {}).get("groups")
         selection = Selection(
             np.array(record["selected"], np.int64),
@@ -348,7 +366,10 @@ class RunRecord:
 
 
 def as_read(ranked: list[dict[str, Any]], first_id: int) -> list[dict[str, Any]]:
-    """Lines of ``ranked`` for people: the feature as its file names it, then its 0-based ``index``."""
+    """Return lines of ``ranked`` for people.
+
+    They have features as their file names them, then the 0-based ``index``.
+    """
     return [
         {
             "feature": shown(line["feature"], line.get("name"), first_id),

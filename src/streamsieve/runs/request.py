@@ -1,4 +1,4 @@
-"""What a run was asked for."""
+"""Define the request of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .data import DataFacts, Location, names_data
 
 
 def is_part(fraction: Any) -> bool:
-    """Return True for a fraction of something that leaves something."""
+    """Return True for a fraction between 0 and 1, exclusive."""
     return bool(0 < fraction < 1)
 
 
@@ -26,18 +26,16 @@ def titled(title: str, default: Any = dataclasses.MISSING) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
-    """What a run was asked for, as its folder keeps it; a report shows what has a title."""
+    """The request of a run, as its folder keeps it; a report shows the fields with a title."""
 
     method: str
     params: dict[str, Any]
     data: Location | None = titled("Learned from", None)  # None for what is in memory or a pipe
-    test: Location | Annotated[float, is_part] | None = titled(
-        "Tested on", None
-    )  # or on a fraction of the rows
+    # data, or a fraction of the rows
+    test: Location | Annotated[float, is_part] | None = titled("Tested on", None)
     read: ReadOptions = ReadOptions()
-    groups: str | list[Group] | list[tuple[Group, Group]] | None = titled(
-        "Groups", None
-    )  # a file, or all of them
+    # a file, or the groups themselves
+    groups: str | list[Group] | list[tuple[Group, Group]] | None = titled("Groups", None)
     classes: list[Label] | None = titled("Classes", None)
     seed: Count | None = titled("Seed", None)
     memory: str | Count | None = titled("Most memory", None)
@@ -48,7 +46,10 @@ class RunRequest:
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], origin: str) -> RunRequest:
-        """Return the request in a file; what is missing or of another kind is named."""
+        """Return the request in a file.
+
+        Raise DataError that names a field which is missing or of a wrong type.
+        """
         for name in wrong_fields(content, cls):
             if name not in content:
                 raise DataError(
@@ -57,28 +58,31 @@ class RunRequest:
             raise DataError(
                 f"{origin}: damaged ({name!r} is {str(content[name])[:60]!r}); start a new run"
             )
-        known = {field.name: content[field.name] for field in dataclasses.fields(cls)}
+        fields = {field.name: content[field.name] for field in dataclasses.fields(cls)}
         read: dict[str, Any] = {
             name: tuple(value) if isinstance(value, list) else value
-            for name, value in known["read"].items()
+            for name, value in fields["read"].items()
         }
-        engine = None if known["engine"] is None else EngineChoice(**known["engine"])
-        return cls(**{**known, "read": ReadOptions(**read), "engine": engine})
+        engine = None if fields["engine"] is None else EngineChoice(**fields["engine"])
+        return cls(**{**fields, "read": ReadOptions(**read), "engine": engine})
 
     def asked(self) -> Iterator[tuple[str, Any]]:
-        """Yield what was asked of the run and its data, but for what is as usual, under the names of the fields."""
-        for known in dataclasses.fields(self):
-            if known.name == "read":
+        """Yield the names and values of the fields that differ from their defaults."""
+        for request_field in dataclasses.fields(self):
+            if request_field.name == "read":
                 yield from (
                     (name, getattr(self.read, name))
-                    for name, one in OPTIONS.items()
-                    if not is_usual(self.read, one)
+                    for name, option in OPTIONS.items()
+                    if not is_default(self.read, option)
                 )
-            elif known.metadata and not is_usual(self, known):
-                yield known.name, getattr(self, known.name)
+            elif request_field.metadata and not is_default(self, request_field):
+                yield request_field.name, getattr(self, request_field.name)
 
     def data_read(self) -> dict[str, Any]:
-        """Return the fingerprint for a record: of several files the first, the last and how many they are."""
+        """Return the fingerprint for a record.
+
+        Of several files it has the first, the last and the number of files.
+        """
         files = (self.fingerprint or {}).get("files")
         if files is None:
             return dict(self.fingerprint or {})
@@ -86,12 +90,12 @@ class RunRequest:
         return paths | {"bytes": sum(file["bytes"] for file in files)}
 
 
-def is_usual(options: Any, known: dataclasses.Field[Any]) -> bool:
-    """Return True if nobody asked for what a field of a dataclass says."""
-    return bool(getattr(options, known.name) == known.default)
+def is_default(options: Any, field: dataclasses.Field[Any]) -> bool:
+    """Return True if a field of a dataclass has its default value."""
+    return bool(getattr(options, field.name) == field.default)
 
 
 def titles() -> dict[str, str]:
-    """Return what a report calls the things that can be asked."""
-    asked = [*dataclasses.fields(RunRequest), *OPTIONS.values()]
-    return {known.name: known.metadata["title"] for known in asked if known.metadata}
+    """Return the titles that a report has for the fields of a request."""
+    fields = [*dataclasses.fields(RunRequest), *OPTIONS.values()]
+    return {field.name: field.metadata["title"] for field in fields if field.metadata}
