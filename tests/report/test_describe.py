@@ -86,7 +86,7 @@ def test_columns_and_rows_of_the_same_data_have_the_same_redundancy(
 
 def test_data_that_cannot_be_read_again_is_said_to_be_so(run: Path, tmp_path: Path) -> None:
     assert "asked not to" in describe_run(run, read_data=False)["redundancy"]["missing"]
-    assert "not that of a run folder" in describe_run(make_record())["redundancy"]["missing"]
+    assert "not from a run folder" in describe_run(make_record())["redundancy"]["missing"]
     copy = copied(run, tmp_path)
     with (tmp_path / "rows.csv").open("a") as file:
         file.write("1,2,3,4,5,6,yes\n")
@@ -236,7 +236,7 @@ def test_the_folder_of_a_result_is_not_written_to(run: Path, tmp_path: Path) -> 
 
 
 def test_what_cannot_be_a_report_is_refused(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(ss.UsageError, match=r"ends in \.html"):
+    with pytest.raises(ss.UsageError, match=r"end in \.html"):
         write_report(run, tmp_path / "report.json")
     with pytest.raises(ss.UsageError, match="no run in this folder"):
         write_report(tmp_path, tmp_path / "report.html")

@@ -240,7 +240,7 @@ def test_a_resumed_run_keeps_its_limit(tmp_path, monkeypatch):
 
 
 def test_a_limit_and_workers_are_refused_together(tmp_path):
-    with pytest.raises(ss.UsageError, match="a limit of memory is for one process"):
+    with pytest.raises(ss.UsageError, match="a memory limit is for one process"):
         ss.select("synthetic:x1?rows=10", engine="local", memory="4GB")
 
 

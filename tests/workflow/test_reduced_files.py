@@ -94,7 +94,7 @@ def test_reduced_rows_are_predicted_as_complete_ones(
     )
     is_table = output in ("csv", "tsv.gz") or (kind in TABLES and output in ("parquet", "arrow"))
     if is_table and renumber:
-        with pytest.raises(ss.UsageError, match="a table has its columns by name; omit renumber"):
+        with pytest.raises(ss.UsageError, match="the columns of a table have names; omit renumber"):
             workflow.apply(run, data, reduced, renumber=renumber)
         return
     assert workflow.apply(run, data, reduced, renumber=renumber) == ROWS
@@ -147,11 +147,9 @@ def test_lengths_that_are_not_known_are_estimated_and_said_to_be(
         predicted(run, tmp_path / "changed.csv")
         beside(tmp_path / "reduced.csv").write_bytes(b"{}")
         predicted(run, tmp_path / "reduced.csv")
-    reasons = [
-        record.getMessage().split("not known (")[1].split(")")[0] for record in caplog.records
-    ]
+    reasons = [record.getMessage().split("unknown (")[1].split(")")[0] for record in caplog.records]
     assert reasons == [
-        "there is no .moved.csv.lengths beside it",
+        ".moved.csv.lengths is missing",
         "changed.csv has changed since .changed.csv.lengths was written",
         ".reduced.csv.lengths is damaged",
     ]
@@ -266,7 +264,7 @@ def test_rows_that_another_selection_has_renumbered_are_refused(
     workflow.convert(tmp_path / "reduced.svm", tmp_path / "copy.npz")
     with pytest.raises(ss.DataError, match="renumbered, and not by the selection of this run"):
         workflow.predict(run, tmp_path / "copy.npz")
-    with pytest.raises(ss.UsageError, match="have no names that a table could call them by"):
+    with pytest.raises(ss.UsageError, match="have no names for the columns of a table"):
         workflow.convert(tmp_path / "reduced.svm", tmp_path / "copy.csv")
 
 
@@ -312,7 +310,7 @@ def test_a_method_that_predicts_with_all_features_says_so(
     workflow.apply(tmp_path / "run", folder / "table.csv", tmp_path / "reduced.npz")
     with caplog.at_level(logging.WARNING, "streamsieve"):
         list(workflow.predict(tmp_path / "run", tmp_path / "reduced.npz"))
-    assert "arow predicts with all; predict the complete rows" in caplog.text
+    assert "arow predicts with all features; predict the complete rows" in caplog.text
 
 
 @pytest.mark.parametrize("kept", [2, 3])
