@@ -362,16 +362,16 @@ def test_data_that_cannot_be_compared_on_is_refused(data: Any, message: str) -> 
 
 
 def test_data_is_named_by_its_files(tmp_path: Path) -> None:
-    from streamsieve.workflow.sets import named_sets
+    from streamsieve.workflow.sets import name_sets
 
-    assert list(named_sets(["a/one.svm.xz", "b/two.csv"])) == ["one", "two"]
-    assert list(named_sets(["a/one.svm", "b/one.svm"])) == ["a/one.svm", "b/one.svm"]
-    assert list(named_sets([problem(), problem()])) == ["data 1", "data 2"]
-    assert list(named_sets(problem())) == ["data"]
+    assert list(name_sets(["a/one.svm.xz", "b/two.csv"])) == ["one", "two"]
+    assert list(name_sets(["a/one.svm", "b/one.svm"])) == ["a/one.svm", "b/one.svm"]
+    assert list(name_sets([problem(), problem()])) == ["data 1", "data 2"]
+    assert list(name_sets(problem())) == ["data"]
     with pytest.raises(UsageError, match="the same"):
-        named_sets(["one.svm", "one.svm"])
+        name_sets(["one.svm", "one.svm"])
     with pytest.raises(UsageError, match="no data"):
-        named_sets([])
+        name_sets([])
 
 
 # ---- what a comparison says
