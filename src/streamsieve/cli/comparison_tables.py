@@ -31,7 +31,7 @@ FAILED, CHOSEN = "failed", "auto"  # auto: the method chooses the number of feat
 def show_comparison(comparison: Comparison) -> None:
     """Print the tables, the failures and the ranks of a comparison."""
     summary = comparison.summary()
-    facts = {data_facts["name"]: data_facts for data_facts in comparison.request["data"]}
+    facts = {set_facts["name"]: set_facts for set_facts in comparison.request["data"]}
     for number, ((name,), lines) in enumerate(grouped(summary, "data")):
         if number:
             say("")
