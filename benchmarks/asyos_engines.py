@@ -1,4 +1,4 @@
-"""AsyOS on engines: the time to the error of one process, for threads, processes and Ray on this machine.
+"""AsyOS on engines: the time to the error of one process, on threads, processes and Ray.
 
     python benchmarks/asyos_engines.py [--engines threads processes ray] [--workers 1 2] [--short]
 
@@ -60,11 +60,11 @@ class Problem(NamedTuple):
         return float(np.linalg.norm(scores - goal) / np.linalg.norm(goal))
 
     def recall(self, look: Look) -> float:
-        found = np.concatenate([state.slots.ids[: state.slots.ends[0]] for state in look.states])
-        return float(np.isin(self.true, found).mean())
+        selected = np.concatenate([state.slots.ids[: state.slots.ends[0]] for state in look.states])
+        return float(np.isin(self.true, selected).mean())
 
     def seconds_to(self, error: float, looks: list[Look]) -> float:
-        """The time of the first look that has an error so small; infinite if none has."""
+        """Return the time of the first look with an error so small, or infinity."""
         return next((look.seconds for look in looks if self.error(look) <= error), np.inf)
 
 
@@ -99,7 +99,7 @@ def copied(state: Any) -> SteppingState:
 
 
 def on_engine(given: Problem, engine: Engine) -> tuple[float, list[Look]]:
-    """How long the workers took to start, and what they had since then."""
+    """Return how long the workers took to start, and their results since then."""
     began = time.perf_counter()
     source = ArraySource(given.X, given.y)
     learner = ASYOS.make(WANTED, workers=engine.n_workers)

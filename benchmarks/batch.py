@@ -1,4 +1,4 @@
-"""SOFS in one pass and in three, beside batch methods that have all rows at once, with as many features.
+"""SOFS in one pass and in three, compared with batch methods with as many features.
 
     python benchmarks/batch.py [--write] [--sets relathe ...]
     python benchmarks/batch.py --peers [--sets relathe ...]
@@ -6,10 +6,11 @@
 SOFS (Wu, Hoi, Mei, Yu 2017) as it is without any parameter but k. Test accuracy in %, mean over the
 same splits and orders of rows as in hindsight.py. The batch methods:
 
-- L1-SVM: the L1-penalised linear SVM whose number of features comes nearest to k, by bisection on its penalty; of one
-  that has more, the k largest weights. It predicts by itself: nothing is fitted again.
-- chi2 + logistic, F + logistic where the data is dense: the k best columns by themselves, then a logistic regression on
-  them.
+- L1-SVM: the L1-penalised linear SVM whose number of features comes nearest to k, by bisection on
+  its penalty; of one that has more, the k largest weights. It predicts by itself: nothing is fitted
+  again.
+- chi2 + logistic, F + logistic where the data is dense: the k best columns by themselves, then a
+  logistic regression on them.
 
 Both get rows of length 1 or, where the data is dense, standardised columns. Their figures take
 minutes, so they are kept in batch.csv; the second form measures them anew. ``--write`` puts the
@@ -58,7 +59,7 @@ Cell = tuple[str, int]
 
 def measure_peers(data: Data, budgets: Sequence[int], dense: bool) -> NDArray[np.float64]:
     """Test accuracy in % by budget, method of PEERS and order."""
-    found = np.empty((len(budgets), len(PEERS), data.orders))
+    accuracies = np.empty((len(budgets), len(PEERS), data.orders))
     for order in range(data.orders):
         X, y, X_test, y_test = data.parts(order)
         scaler = (StandardScaler() if dense else Normalizer()).fit(X)
@@ -70,12 +71,12 @@ def measure_peers(data: Data, budgets: Sequence[int], dense: bool) -> NDArray[np
                 svms.nearest(k),
                 make_pipeline(best, LogisticRegression(C=10, max_iter=2000)).fit(rows, y),
             )
-            found[i, :, order] = [100 * model.score(test_rows, y_test) for model in models]
-    return found
+            accuracies[i, :, order] = [100 * model.score(test_rows, y_test) for model in models]
+    return accuracies
 
 
 def stored() -> dict[str, list[dict[str, str]]]:
-    """The lines of the table of batch figures, by set."""
+    """Return the lines of the table of batch figures, by set."""
     lines: dict[str, list[dict[str, str]]] = {name: [] for name in SETS}
     if STORED.exists():
         with STORED.open(newline="") as file:
@@ -89,10 +90,10 @@ def renew_peers(names: Iterable[str], folder: Path) -> None:
     lines = stored()
     for name in names:
         start, budgets = time.perf_counter(), SETS[name]
-        found = measure_peers(data_of(folder, name), budgets, KINDS[name].dense)
+        peer_accuracies = measure_peers(data_of(folder, name), budgets, KINDS[name].dense)
         lines[name] = [
             dict(zip(COLUMNS, map(str, (name, k, method, *figures(accuracies))), strict=True))
-            for k, by_method in zip(budgets, found, strict=True)
+            for k, by_method in zip(budgets, peer_accuracies, strict=True)
             for method, accuracies in zip(PEERS, by_method, strict=True)
         ]
         print(f"{name}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
@@ -107,11 +108,11 @@ def figures(accuracies: NDArray[np.float64]) -> tuple[str, str, int]:
 
 
 def compared(names: Iterable[str], folder: Path) -> dict[Cell, list[float]]:
-    """Accuracies by set and k: SOFS by number of passes, then the batch methods."""
+    """Return accuracies by set and k: SOFS by number of passes, then the batch methods."""
     lines, cells = stored(), {}
     for name in names:
-        found = measure(data_of(folder, name), SETS[name], PASSES).mean(axis=2)
-        for k, of_passes in zip(SETS[name], found.tolist(), strict=True):
+        accuracies = measure(data_of(folder, name), SETS[name], PASSES).mean(axis=2)
+        for k, of_passes in zip(SETS[name], accuracies.tolist(), strict=True):
             batch = {
                 line["method"]: float(line["accuracy"])
                 for line in lines[name]
@@ -122,7 +123,7 @@ def compared(names: Iterable[str], folder: Path) -> dict[Cell, list[float]]:
 
 
 def ahead(accuracies: Sequence[float]) -> float:
-    """By how much one pass is better than the better batch method."""
+    """Return the gain of one pass over the better batch method."""
     return accuracies[0] - max(accuracies[len(PASSES) :])
 
 

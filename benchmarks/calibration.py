@@ -1,4 +1,4 @@
-"""How near probabilities are to frequencies: SOFS (Wu, Hoi, Mei, Yu 2017) with its defaults, one pass.
+"""How close probabilities are to frequencies: SOFS (Wu, Hoi, Mei, Yu 2017), one pass.
 
     python benchmarks/calibration.py [--sets a8a ...]
 
@@ -77,7 +77,10 @@ def calibration_error(chances: NDArray[Any], right: NDArray[Any]) -> float:
 
 
 def measured(parts: Parts, k: int) -> tuple[float, ...]:
-    """Accuracy, calibration error, and the log losses of the probabilities, of the class rates and of the best fit."""
+    """Return accuracy, calibration error, and three log losses.
+
+    The log losses are those of the probabilities, of the class rates and of the best fit.
+    """
     selector = ss.SOFS(k).fit(parts.X, parts.y)
     scores, chances = selector.decision_function(parts.X_test), selector.predict_proba(parts.X_test)
     y, classes = parts.y_test, selector.classes_
@@ -87,10 +90,10 @@ def measured(parts: Parts, k: int) -> tuple[float, ...]:
         best = LogisticRegression(C=np.inf).fit(scores[:, None], y).predict_proba(scores[:, None])
     else:
         error = calibration_error(chances.max(axis=1), selector.predict(parts.X_test) == y)
-        found = minimize_scalar(
+        fit = minimize_scalar(
             lambda slope: log_loss(y, softmax(np.exp(slope) * scores, axis=1), labels=classes)
         )
-        best = softmax(np.exp(found.x) * scores, axis=1)
+        best = softmax(np.exp(fit.x) * scores, axis=1)
     losses = (log_loss(y, each, labels=classes) for each in (chances, rates, best))
     return accuracy_score(y, classes[chances.argmax(axis=1)]), error, *losses
 

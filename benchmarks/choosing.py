@@ -1,4 +1,4 @@
-"""Which method when: ``ss.compare`` over many sets, for the tables of docs/explanation/choosing.md.
+"""Compare methods on many sets with ``ss.compare``, for the tables of docs/explanation/choosing.md.
 
     python benchmarks/choosing.py [--write] [--questions words genes ...] [--jobs 1] [--keep FOLDER]
 
@@ -42,7 +42,7 @@ class Question(NamedTuple):
 
 
 def sparse(*names: str, width: int | None = None) -> Make:
-    """Rows as they are in the files, which are put together."""
+    """Return the rows of the files, joined."""
 
     def make(folder: Path) -> Set:
         parts = [load(folder, name, width) for name in names]
@@ -54,7 +54,7 @@ def sparse(*names: str, width: int | None = None) -> Make:
 
 
 def dense(*names: str, width: int | None = None, rows: int | None = None, noise: int = 0) -> Make:
-    """The same as arrays, ``rows`` of them, with columns of noise beside them."""
+    """Return the rows as arrays, ``rows`` of them, with added columns of noise."""
 
     def make(folder: Path) -> Set:
         X, y = sparse(*names, width=width)(folder)
@@ -65,7 +65,7 @@ def dense(*names: str, width: int | None = None, rows: int | None = None, noise:
 
 
 def column(name: str, target: int, rows: int | None = None, width: int | None = None) -> Make:
-    """One column of a set, as the number to predict from the others."""
+    """Return a set with one of its columns as the number to predict from the others."""
 
     def make(folder: Path) -> Set:
         X, _ = dense(name, width=width, rows=rows)(folder)
@@ -175,7 +175,7 @@ QUESTIONS = {
 
 
 def asked(name: str, folder: Path, keep: Path | None, jobs: int) -> str:
-    """The answer to a question, as a table."""
+    """Return the answer to a question, as a table."""
     question = QUESTIONS[name]
     comparison = ss.compare(
         {set_name: make(folder) for set_name, make in question.sets.items()},
@@ -193,7 +193,7 @@ def asked(name: str, folder: Path, keep: Path | None, jobs: int) -> str:
 
 
 def text_of(comparison: ss.Comparison, question: Question) -> str:
-    """A line per method, the scores for every number of features in the column of a set."""
+    """Return a line per method, with the scores for every number of features of a set."""
     summary = {
         (line["method"], line["data"], line["k"], line["model"]): line
         for line in comparison.summary()
@@ -204,15 +204,15 @@ def text_of(comparison: ss.Comparison, question: Question) -> str:
     lines = []
     for model in (question.model, "own"):
         for method in question.methods:
-            found = {place: summary.get((method, *place, model)) for place in places}
-            if not any(found.values()):
+            results = {place: summary.get((method, *place, model)) for place in places}
+            if not any(results.values()):
                 continue
-            scores = [line and line[comparison.measure] for line in found.values()]
+            scores = [line and line[comparison.measure] for line in results.values()]
             good = [
-                line for line in found.values() if line and line[comparison.measure] is not None
+                line for line in results.values() if line and line[comparison.measure] is not None
             ]
             cells = [
-                "/".join(shown(found[data, k], comparison.measure) for k in ks)
+                "/".join(shown(results[data, k], comparison.measure) for k in ks)
                 for data in question.sets
             ]
             mean = f"{100 * fmean(scores):.1f}" if None not in scores else "-"
@@ -225,7 +225,7 @@ def text_of(comparison: ss.Comparison, question: Question) -> str:
 
 
 def shown(line: dict[str, Any] | None, measure: str) -> str:
-    """A score in hundredths, with the number of features where the method chose it."""
+    """Return a score in hundredths, and the number of features if the method chose it."""
     if line is None or line[measure] is None:
         return "-"
     return f"{100 * line[measure]:.1f}" + (

@@ -1,4 +1,4 @@
-"""A click log: who finds the informative features of few positive rows, and what they are worth.
+"""A click log: which methods find the informative features of few positive rows.
 
     python benchmarks/clicks.py [--write]
 
@@ -39,11 +39,12 @@ Ids = NDArray[np.int64]
 Select = Callable[[Any, Labels, int], Ids]
 
 NOTES = f"""
-`found`: of the {INFORMATIVE} informative features, in each of the two logs; AUC likewise. `seconds`: of the selection
-alone, from memory and with kernels compiled, mean of the two logs; where a penalty has to be searched, with the search.
-SOFS and SGD see every row once. L1 logistic regression (liblinear) and SGD with an L1 penalty: the k largest weights at
-the penalty, found by bisection, that leaves the fewest of all that leave k. SGD with an L2 penalty: the k largest
-weights at scikit-learn's default.
+`found`: of the {INFORMATIVE} informative features, in each of the two logs; AUC likewise.
+`seconds`: of the selection alone, from memory and with kernels compiled, mean of the two logs;
+where a penalty has to be searched, with the search. SOFS and SGD see every row once. L1 logistic
+regression (liblinear) and SGD with an L1 penalty: the k largest weights at the penalty, found by
+bisection, that leaves the fewest of all that leave k. SGD with an L2 penalty: the k largest weights
+at scikit-learn's default.
 """
 
 
@@ -56,23 +57,26 @@ def by_chi2(X: Any, y: Labels, k: int) -> Ids:
 
 
 def largest(weights: NDArray[np.float64], k: int) -> Ids:
-    """Up to k features of largest weight, and none of weight 0."""
+    """Return up to k features of largest weight, none of weight 0."""
     best = np.argsort(-np.abs(weights), kind="stable")[:k]
     return best[weights[best] != 0]
 
 
 def searched(fit: Callable[[Any, Labels, float], Any], low: float, high: float) -> Select:
-    """The k largest weights at the strongest penalty that leaves k of them; ``low`` and ``high`` are powers of 10."""
+    """Return the k largest weights at the strongest penalty that leaves k of them.
+
+    ``low`` and ``high`` are powers of 10.
+    """
 
     def select(X: Any, y: Labels, k: int) -> Ids:
         fewest, weights = FEATURES + 1, np.zeros(FEATURES)
         weak, strong = low, high
         for _ in range(STEPS):
             middle = (weak + strong) / 2
-            found = fit(X, y, 10**middle).coef_[0]
-            count = np.count_nonzero(found)
+            coefficients = fit(X, y, 10**middle).coef_[0]
+            count = np.count_nonzero(coefficients)
             if k <= count < fewest:
-                fewest, weights = count, found
+                fewest, weights = count, coefficients
             if k <= count <= NEAR * k:
                 break
             weak, strong = (weak, middle) if count < k else (middle, strong)
@@ -108,7 +112,7 @@ METHODS: dict[str, Select] = {
 
 
 def log(seed: int, columns: Ids) -> tuple[Any, Labels]:
-    """The rows of a log, with the columns in that order."""
+    """Return the rows of a log, with the columns in that order."""
     X, y = generated("clicks", FEATURES, ROWS, seed)
     X = X[:, columns]
     X.indices, X.indptr = (
@@ -119,7 +123,7 @@ def log(seed: int, columns: Ids) -> tuple[Any, Labels]:
 
 
 def refitted(chosen: Ids, rows: tuple[Any, Labels], test: tuple[Any, Labels]) -> float:
-    """The AUC of a logistic regression on these features alone."""
+    """Return the AUC of a logistic regression on these features alone."""
     (X, y), (X_test, y_test) = rows, test
     model = LogisticRegression(max_iter=1000).fit(X[:, chosen], y)
     return float(roc_auc_score(y_test, model.decision_function(X_test[:, chosen])))
@@ -137,11 +141,11 @@ def measured() -> str:
             start = time.perf_counter()
             chosen = [select(X, y, k) for X, y in logs]
             seconds = (time.perf_counter() - start) / len(logs)
-            found = [str(np.intersect1d(ids, informative).size) for ids in chosen]
+            counts = [str(np.intersect1d(ids, informative).size) for ids in chosen]
             scores = [
                 f"{refitted(ids, rows, test):.3f}" for ids, rows in zip(chosen, logs, strict=True)
             ]
-            cells += [", ".join(found), ", ".join(scores), f"{seconds:.2f}"]
+            cells += [", ".join(counts), ", ".join(scores), f"{seconds:.2f}"]
         print(f"{name}: {' | '.join(cells)}", file=sys.stderr, flush=True)
         lines.append([name, *cells])
     best = ", ".join(f"{refitted(informative, rows, test):.3f}" for rows in logs)
@@ -160,10 +164,10 @@ def main() -> None:
     )
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    found = measured()
-    print(found)
+    results = measured()
+    print(results)
     if options.write:
-        write_section("clicks", f"{machine('scikit-learn')}\n\n{found}\n\n{NOTES}")
+        write_section("clicks", f"{machine('scikit-learn')}\n\n{results}\n\n{NOTES}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What columns in shards cost: how much of a selection stays the same, and how good it is.
+"""The cost of column shards: how much of a selection stays the same, and its quality.
 
     python benchmarks/column_shards.py [--splits N] [--sets leukemia ...]
 
@@ -46,16 +46,16 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "online substitution": ("online-substitution", {"n_features_to_select": 20}),
 }
 NOTES = """
-Means over {splits} splits of the rows. `same`: features that both selections have, of those that one of them has
-(Jaccard); `other order` is the one stream with the columns in a random order. Accuracy in %, on rows that nothing was
-selected from.
+Means over {splits} splits of the rows. `same`: features that both selections have, of those that
+one of them has (Jaccard); `other order` is the one stream with the columns in a random order.
+Accuracy in %, on rows that nothing was selected from.
 """
 
 Ids = NDArray[np.int64]
 
 
 class Line(NamedTuple):
-    """One split: the number of features, what is the same in another order and on workers, and how good all are."""
+    """One split: overlaps with another order and with workers, and the accuracies."""
 
     kept: int
     same: list[float]
@@ -63,7 +63,7 @@ class Line(NamedTuple):
 
 
 def selected(name: str, X: Any, y: NDArray[Any], workers: int | None = None) -> Ids:
-    """The features that are selected in one stream, or on workers."""
+    """Return the features selected in one stream, or by workers."""
     method, params = METHODS[name]
     learner = find_method(method).make(**params)
     if workers is None:
@@ -74,9 +74,9 @@ def selected(name: str, X: Any, y: NDArray[Any], workers: int | None = None) -> 
     return learner.results.selection().indices
 
 
-def same(one: Ids, other: Ids) -> float:
-    both = np.intersect1d(one, other).size
-    return both / max(1, one.size + other.size - both)
+def same(first: Ids, second: Ids) -> float:
+    both = np.intersect1d(first, second).size
+    return both / max(1, first.size + second.size - both)
 
 
 def measure(name: str, X: Any, y: NDArray[Any], seed: int) -> Line:
@@ -92,14 +92,14 @@ def measure(name: str, X: Any, y: NDArray[Any], seed: int) -> Line:
         model.fit(learned[:, ids].toarray(), y_learned)
         return float(model.score(tested[:, ids].toarray(), y_tested))
 
-    one = selected(name, learned, y_learned)
+    stream_selection = selected(name, learned, y_learned)
     order = np.random.default_rng(seed).permutation(X.shape[1])
     reordered = order[selected(name, learned[:, order], y_learned)]
     selections = [reordered, *(selected(name, learned, y_learned, workers) for workers in WORKERS)]
     return Line(
-        one.size,
-        [same(one, ids) for ids in selections],
-        [accuracy(ids) for ids in (one, *selections)],
+        stream_selection.size,
+        [same(stream_selection, ids) for ids in selections],
+        [accuracy(ids) for ids in (stream_selection, *selections)],
     )
 
 

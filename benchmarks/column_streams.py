@@ -1,4 +1,4 @@
-"""SAOLA, group-SAOLA and alpha-investing on column streams as wide as the largest sets of SAOLA's paper.
+"""SAOLA, group-SAOLA and alpha-investing on streams as wide as in SAOLA's paper.
 
     python benchmarks/column_streams.py [--repeat N]
 
@@ -47,17 +47,20 @@ SHAPES = {
 
 
 def columns(shape: Shape) -> tuple[Any, NDArray[np.int64]]:
-    """All columns of a set as one block, and the classes."""
+    """Return all columns of a set as one block, and the classes."""
     from streamsieve.blocks import ColumnBlock
 
     random = np.random.default_rng(shape.columns)
     y = random.integers(0, 2, shape.rows)
-    found = signals(random, y, shape)
-    informative = np.sort(random.choice(shape.columns, len(found), replace=False))
+    signal_columns = signals(random, y, shape)
+    informative = np.sort(random.choice(shape.columns, len(signal_columns), replace=False))
     noise = np.setdiff1d(np.arange(shape.columns), informative, assume_unique=True)
-    supports = {int(column): rows for column, rows in zip(informative, found, strict=True)}
+    supports = {int(column): rows for column, rows in zip(informative, signal_columns, strict=True)}
     lengths = zipf_lengths(
-        random, noise.size, shape.nonzeros - sum(rows.size for rows in found), shape.rows // 2
+        random,
+        noise.size,
+        shape.nonzeros - sum(rows.size for rows in signal_columns),
+        shape.rows // 2,
     )
     sizes = np.zeros(shape.columns, np.int64)
     sizes[noise] = lengths
@@ -74,7 +77,7 @@ def columns(shape: Shape) -> tuple[Any, NDArray[np.int64]]:
 def zipf_lengths(
     random: np.random.Generator, count: int, total: int, longest: int
 ) -> NDArray[np.int64]:
-    """Lengths of noise columns, in random order: in inverse proportion to their rank, and ``total`` together."""
+    """Return ``total`` lengths of noise columns in random order, inverse to their ranks."""
     fractions = 1.0 / np.arange(1, count + 1)
     low, high = 0.0, 100.0 * total
     for _ in range(60):
@@ -92,8 +95,11 @@ def zipf_lengths(
 def signals(
     random: np.random.Generator, y: NDArray[np.int64], shape: Shape
 ) -> list[NDArray[np.int64]]:
-    """Rows of columns that occur more often in one class, and of copies that lack a part of them."""
-    found = []
+    """Return rows of columns that occur more often in one class, with incomplete copies.
+
+    Each copy lacks a part of the rows.
+    """
+    row_lists = []
     for _ in range(shape.signals):
         often, seldom = (
             random.uniform(0.3 * shape.often, shape.often),
@@ -101,15 +107,18 @@ def signals(
         )
         favoured = random.integers(0, 2)
         rows = np.flatnonzero(random.random(y.size) < np.where(y == favoured, often, seldom))
-        found += [rows] + [rows[random.random(rows.size) < 0.8] for _ in range(COPIES - 1)]
-    random.shuffle(found)  # type: ignore[arg-type]
-    return found
+        row_lists += [rows] + [rows[random.random(rows.size) < 0.8] for _ in range(COPIES - 1)]
+    random.shuffle(row_lists)  # type: ignore[arg-type]
+    return row_lists
 
 
 def distinct_rows(
     random: np.random.Generator, sizes: NDArray[np.int64], indptr: NDArray[np.int64], n_rows: int
 ) -> NDArray[np.int32]:
-    """For every column as many different rows as its size, ascending: a random start and a random stride."""
+    """Return as many distinct rows for every column as its size, in ascending order.
+
+    They have a random start and a random stride.
+    """
     step = np.maximum(1, n_rows // np.maximum(1, sizes))
     start = random.integers(0, n_rows, sizes.size) % np.maximum(1, n_rows - step * (sizes - 1))
     nth = np.arange(indptr[-1]) - np.repeat(indptr[:-1], sizes)
@@ -162,7 +171,7 @@ def measure(name: str, repeat: int) -> list[list[str]]:
 
 
 def nearly_all_relevant(repeat: int) -> list[str]:
-    """3,000,000 columns of 12 non-zeros, 19 of 20 in rows of one class alone."""
+    """Return 3,000,000 columns of 12 non-zeros, 19 of 20 in rows of one class only."""
     import streamsieve as ss
 
     n_rows, n_columns, length, wanted = 20_000, 3_000_000, 12, 200
@@ -230,13 +239,13 @@ def main() -> None:
     lines = [line for name in SHAPES for line in apart(measure, name, options.repeat)]
     lines += [apart(leukemia, 20), apart(nearly_all_relevant, options.repeat)]
     header = ("", "rows x columns", "M non-zeros", "seconds", "paper's", "times faster", "kept")
-    found = table(header, lines)
-    print(found)
+    result_table = table(header, lines)
+    print(result_table)
     notes = (
         f"Best of {options.repeat}, from memory; alpha-investing once. SAOLA's paper keeps 212, 180"
         " and 51 features of its sets."
     )
-    write_section("columns", f"{machine()}\n\n{found}\n\n{notes}")
+    write_section("columns", f"{machine()}\n\n{result_table}\n\n{notes}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The programs that ``peers.py`` compares: how each reads its file, learns from it, and what its weights are.
+"""The programs that ``peers.py`` compares: reading, learning, and the resulting weights.
 
 Functions here run in a process of their own and import what they need only then, so that the peak
 memory is that of the program measured.
@@ -114,7 +114,10 @@ class Liblinear:
 
 
 class VowpalWabbit:
-    """One pass by the program's own driver over a file in its own format; reading and learning are one."""
+    """One pass by the program's own driver over a file in its own format.
+
+    Reading and learning are one step.
+    """
 
     package = "vowpalwabbit"
 
@@ -135,7 +138,10 @@ class VowpalWabbit:
         return Workspace(f"--quiet -d {data} {options} --readable_model {name}"), Path(name)
 
     def weights(self, model: Any) -> tuple[NDArray[np.float64], float]:
-        """From the readable model: raw weights, and how far the penalty, which is applied lazily, has shrunk them."""
+        """Return the weights from the readable model.
+
+        These are raw weights, and the factor by which the lazily applied penalty has shrunk them.
+        """
         workspace, path = model
         workspace.finish()
         raw = np.zeros(1 << 18)
@@ -172,7 +178,10 @@ STREAMSIEVE: dict[str, dict[str, Any]] = {
 
 
 def read_with_scikit_learn(path: Path, n_features: int | None = None) -> Any:
-    """Rows and labels; ids as 32-bit numbers, since SGDClassifier refuses the 64-bit ones that the reader gives."""
+    """Return rows and labels, with 32-bit ids.
+
+    SGDClassifier refuses the 64-bit ids that the reader gives.
+    """
     from sklearn.datasets import load_svmlight_file
 
     X, y = load_svmlight_file(str(path), n_features=n_features)
@@ -188,7 +197,7 @@ def cut(weights: NDArray[np.float64], intercept: float, problem: Problem) -> Mod
 
 
 def tune(peer: Peer, problem: Problem) -> tuple[float, float]:
-    """A penalty, and the test accuracy with another.
+    """Return a penalty, and the test accuracy with another.
 
     By bisection the penalty with the fewest non-zero weights of those that leave no fewer than k.
     Of all that were tried on the way, and of weaker ones, the one whose k largest weights do best
@@ -254,7 +263,7 @@ def measure_streamsieve(params: dict[str, Any], problem: Problem) -> Result:
 
 
 def first_use(head: Path) -> float:
-    """Seconds of a run over a few rows with no kernel compiled before."""
+    """Return the seconds of a run over a few rows with no kernel compiled before."""
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NUMBA_CACHE_DIR"] = folder
         import streamsieve as ss

@@ -1,4 +1,4 @@
-"""Recovery after an abrupt change: the informative features become noise, and others become informative.
+"""Recovery after an abrupt change, in which informative features become noise.
 
     python benchmarks/drift.py
 

@@ -1,4 +1,4 @@
-"""Training in parts on one machine against one process, where reading takes most of the time.
+"""Parallel training on one machine against one process, where reading takes most time.
 
     python benchmarks/engines.py [--repeat N] [--workers N ...] [--quick]
 
@@ -31,10 +31,11 @@ FILES = 8
 TABLE_COLUMNS = 2_000
 
 NOTES = """
-Best of {repeat}, of the command from its start to its end. `processor s` is the processor time of all its processes.
-One process reads ahead on as many threads as there are cores: on {cores} cores it leaves little idle, and workers,
-which have to start and to wait for one another at the end of a round, are slower. `one thread` is one process that is
-told to use one core (`STREAMSIEVE_THREADS=1`).
+Best of {repeat}, of the command from its start to its end. `processor s` is the processor time of
+all its processes. One process reads ahead on as many threads as there are cores: on {cores} cores
+it leaves little idle, and workers, which have to start and to wait for one another at the end of a
+round, are slower. `one thread` is one process that is told to use one core
+(`STREAMSIEVE_THREADS=1`).
 """
 
 
@@ -47,7 +48,7 @@ class Run(NamedTuple):
 
 
 def compressed_files(rows: int) -> list[Path]:
-    """X1 in compressed files, written now if they are not there."""
+    """Return X1 in compressed files, written now if they are missing."""
     from streamsieve import open_source
     from streamsieve.sources.writers import write_rows
 
@@ -67,7 +68,7 @@ def compressed_files(rows: int) -> list[Path]:
 
 
 def wide_table(rows: int) -> list[Path]:
-    """A table of many columns, written now if it is not there."""
+    """Return a table of many columns, written now if it is missing."""
     from streamsieve.sources.arrays import ArraySource
     from streamsieve.sources.writers import write_rows
 
@@ -81,7 +82,7 @@ def wide_table(rows: int) -> list[Path]:
 
 
 def measured(paths: list[Path], options: list[str], threads: str | None) -> Run:
-    """One run of the command."""
+    """Measure one run of the command."""
     environment = os.environ | ({} if threads is None else {"STREAMSIEVE_THREADS": threads})
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     start = time.perf_counter()
@@ -148,15 +149,15 @@ def main() -> None:
                 ]
             )
             print(lines[-1], flush=True)
-    found = table(
+    result_table = table(
         ["data and workers", "seconds", "processor s", "times as fast", "mistakes"], lines
     )
-    print(found)
+    print(result_table)
     if not args.quick:
         from streamsieve.machine import cores
 
         notes = NOTES.format(repeat=args.repeat, cores=cores())
-        write_section("engines", f"{machine()}\n\n{found}\n{notes}")
+        write_section("engines", f"{machine()}\n\n{result_table}\n{notes}")
 
 
 if __name__ == "__main__":

@@ -1,18 +1,19 @@
-"""SOFS in fixed memory: what ``max_cells`` costs, who else learns in as little, and whether memory stays as it is.
+"""SOFS in fixed memory: the cost of ``max_cells``, its rivals, and whether memory is flat.
 
     python benchmarks/fixed_memory.py [--write] [--long] [--sets relathe ...]
 
 SOFS: Wu, Hoi, Mei, Yu 2017. Three tables:
 
-- sets: test accuracy in % with ``max_cells=2**14`` and with exact memory, both with rows of length 1, on every
-  two-class set of hindsight.py with its three budgets, six orders of the rows.
-- race: a stream with about ten million different ids, and methods that have as much memory. Every row has 100 draws of
-  an id, of which rank r has a probability of about 0.05 / r**1.05; a rank beyond 2**62 is an id
-  that never comes twice. 200 of the ranks from 20 to 1,000 are planted: their weights are normal,
-  0.5 further from 0 than drawn, and a row is of the second class if the sum of the weights of the
-  planted ids in it, each counted once, is above 0. Values are 1. Step and L2 penalty of the rivals
-  are the best of 16 combinations, found on the test rows.
-- memory: the resident memory of the process after 10**6, 10**7 and, with ``--long``, 10**8 different ids.
+- sets: test accuracy in % with ``max_cells=2**14`` and with exact memory, both with rows of length
+  1, on every two-class set of hindsight.py with its three budgets, six orders of the rows.
+- race: a stream with about ten million different ids, and methods that have as much memory. Every
+  row has 100 draws of an id, of which rank r has a probability of about 0.05 / r**1.05; a rank
+  beyond 2**62 is an id that never comes twice. 200 of the ranks from 20 to 1,000 are planted: their
+  weights are normal, 0.5 further from 0 than drawn, and a row is of the second class if the sum of
+  the weights of the planted ids in it, each counted once, is above 0. Values are 1. Step and L2
+  penalty of the rivals are the best of 16 combinations, found on the test rows.
+- memory: the resident memory of the process after 10**6, 10**7 and, with ``--long``, 10**8
+  different ids.
 
 ``--write`` puts the tables into docs/explanation/performance.md.
 """
@@ -58,11 +59,12 @@ FLAT_IDS = (10**6, 10**7, 10**8)
 FLAT_ROW, FLAT_BLOCK = 100, 1000
 
 NOTES = """
-`memory`: of the cells, or of the sketch or the weights of the rivals; what is kept of the k features comes on top with
-every method. `seconds`: of learning, from memory and with kernels compiled, on a machine that had other work. Exact
-memory looks up 10 million ids in a table that outgrows the cache. In leukemia every one of 50 rows has all 7,129
-values, so that a third of the features share their cell with another one in every row: with few features to keep, some
-of those enter that are strong together and not alone.
+`memory`: of the cells, or of the sketch or the weights of the rivals; what is kept of the k
+features comes on top with every method. `seconds`: of learning, from memory and with kernels
+compiled, on a machine that had other work. Exact memory looks up 10 million ids in a table that
+outgrows the cache. In leukemia every one of 50 rows has all 7,129 values, so that a third of the
+features share their cell with another one in every row: with few features to keep, some of those
+enter that are strong together and not alone.
 """
 
 Ids = NDArray[np.int64]
@@ -75,22 +77,22 @@ Scores = NDArray[np.float64]
 def accuracies(name: str, folder: Path) -> NDArray[np.float64]:
     """Test accuracy in % by budget, form and order."""
     data, budgets = data_of(folder, name), SETS[name].budgets
-    found = np.empty((len(budgets), len(FORMS), ORDERS))
+    scores = np.empty((len(budgets), len(FORMS), ORDERS))
     for order in range(ORDERS):
         X, y, X_test, y_test = data.parts(order)
         for i, k in enumerate(budgets):
             for j, form in enumerate(FORMS):
-                found[i, j, order] = 100 * ss.SOFS(k, **form).fit(X, y).score(X_test, y_test)
-    return found
+                scores[i, j, order] = 100 * ss.SOFS(k, **form).fit(X, y).score(X_test, y_test)
+    return scores
 
 
 def sets(names: Sequence[str], folder: Path) -> str:
     lines, gaps = [], {}
     for name in names:
         start = time.perf_counter()
-        found = accuracies(name, folder).mean(axis=2)
-        gaps[name] = float((found[:, 1] - found[:, 0]).mean())
-        cells = [cell for exact, shared in found for cell in (f"{exact:.1f}", f"{shared:.1f}")]
+        means = accuracies(name, folder).mean(axis=2)
+        gaps[name] = float((means[:, 1] - means[:, 0]).mean())
+        cells = [cell for exact, shared in means for cell in (f"{exact:.1f}", f"{shared:.1f}")]
         budgets = ", ".join(map(str, SETS[name].budgets))
         lines.append(
             [name, f"{SETS[name].width:,}", budgets, *(cells + ["-"] * 6)[:6], f"{gaps[name]:+.2f}"]
@@ -123,7 +125,7 @@ def id_of(ranks: NDArray[np.int64]) -> Ids:
 
 
 def rows_of(random: np.random.Generator, ranks: Ids, weights: Scores) -> RowBlock:
-    """Some rows; ``ranks`` and ``weights`` are the planted ones."""
+    """Return some rows; ``ranks`` and ``weights`` are the planted ones."""
     drawn = random.random((BLOCK_ROWS, DRAWS)) ** -TAIL
     beyond = drawn >= MAX_ID
     drawn[beyond] = random.random(np.count_nonzero(beyond)) * MAX_ID
@@ -174,7 +176,10 @@ def sofs(stream: Stream, **params: Any) -> Entry:
 
 
 def hashed(stream: Stream, cells: int) -> Entry:
-    """SOFS' own learner, diagonal AROW, on hashed features: a weight and a precision in every cell."""
+    """Return SOFS' own learner, diagonal AROW, on hashed features.
+
+    Every cell has a weight and a precision.
+    """
 
     def block_of(block: RowBlock) -> RowBlock:
         from scipy.sparse import csr_array
@@ -202,7 +207,7 @@ Kernel = Callable[..., None]
 
 
 class Rival(NamedTuple):
-    """A learner of ``sketches``: what learns, the ways it can predict, its arrays, and the ids among them."""
+    """A learner of ``sketches``: how it learns, predicts, and its arrays and ids."""
 
     learn: Kernel
     predict: Sequence[Kernel]
@@ -223,7 +228,7 @@ def sketched(learn: Kernel, predict: Sequence[Kernel], depth: int, width: int) -
 
 
 def awm(width: int) -> Rival:
-    """It may also predict with its active set alone, as MISSION does, which is better here."""
+    """Return AWM, which may also predict with its active set alone, as MISSION does."""
     return sketched(sketches.awm, [sketches.awm, sketches.mission], 1, width)
 
 
@@ -232,7 +237,7 @@ def mission(width: int) -> Rival:
 
 
 def best_of(stream: Stream, start: Callable[[int], Rival], width: int) -> Entry:
-    """A rival with the step, the L2 penalty and the way of predicting that are best on the test rows."""
+    """Return a rival with the step, penalty and prediction that are best on the test rows."""
     entries, y = [], np.asarray(stream.test.y) > 0
     for rate, penalty in product(RATES, PENALTIES):
         rival, t, began = start(width), 0, time.perf_counter()
@@ -242,12 +247,12 @@ def best_of(stream: Stream, start: Callable[[int], Rival], width: int) -> Entry:
             )
             t += block.n_rows
         seconds = time.perf_counter() - began
-        found = None if rival.ids is None else np.intersect1d(rival.ids, stream.planted).size
+        n_found = None if rival.ids is None else np.intersect1d(rival.ids, stream.planted).size
         for predict in rival.predict:
             scores = np.empty(stream.test.n_rows)
             predict(*rival.state, *arguments(stream.test), rate, penalty, t, False, scores)
             accuracy = 100 * float(np.mean((scores > 0) == y))
-            entries.append(Entry(accuracy, found, seconds, f"step {rate:g}, L2 {penalty:g}"))
+            entries.append(Entry(accuracy, n_found, seconds, f"step {rate:g}, L2 {penalty:g}"))
     return max(entries)
 
 
@@ -292,7 +297,7 @@ def race() -> str:
 
 
 def fresh_ids(most: int) -> Iterator[RowBlock]:
-    """Blocks of rows whose ids were never there before."""
+    """Yield blocks of rows whose ids have never occurred before."""
     random = np.random.default_rng(0)
     for first in range(0, most, FLAT_ROW * FLAT_BLOCK):
         ids = id_of(np.arange(first, first + FLAT_ROW * FLAT_BLOCK)).reshape(FLAT_BLOCK, FLAT_ROW)
@@ -312,15 +317,15 @@ def resident() -> int:
 
 
 def memory_used(most: int) -> list[tuple[int, int]]:
-    """Different ids met, and the resident memory then."""
+    """Return numbers of different ids, and the resident memory after them."""
     selector = ss.SOFS(100, max_cells=CELLS).start(classes=[0, 1])
-    found, met = [], 0
+    points, met = [], 0
     for block in fresh_ids(most):
         selector.partial_fit_block(block)
         met += block.n_nonzero
         if met in FLAT_IDS:
-            found.append((met, resident()))
-    return found
+            points.append((met, resident()))
+    return points
 
 
 def memory(most: int) -> str:
@@ -344,8 +349,8 @@ def main() -> None:
         "race": race,
         "sets": lambda: sets(chosen.sets or list(SETS), chosen.data),
     }
-    found = {name: part() for name, part in parts.items() if chosen.only in (None, name)}
-    text = "\n\n".join(found.values())
+    sections = {name: part() for name, part in parts.items() if chosen.only in (None, name)}
+    text = "\n\n".join(sections.values())
     print(text)
     if chosen.write:
         write_section("fixed-memory", f"{machine('scikit-learn')}\n\n{text}\n\n{NOTES}")

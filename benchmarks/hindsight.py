@@ -1,4 +1,4 @@
-"""What the best of 15 combinations of normalisation and gamma would have given SOFS, and how far a rule is from it.
+"""The best of 15 combinations of normalisation and gamma for SOFS, and how near a rule is.
 
     python benchmarks/hindsight.py --table NEW.csv [--sets relathe ...]
     python benchmarks/hindsight.py --rule auto [--sets relathe ...]
@@ -108,7 +108,7 @@ class Data(NamedTuple):
         return MORE_ORDERS if len(self.y) < FEW_ROWS else ORDERS
 
     def parts(self, order: int) -> tuple[Any, Labels, Any, Labels]:
-        """Rows to learn from, in that order, and rows to test on."""
+        """Return the rows to learn from, in that order, and the test rows."""
         rows = np.random.default_rng(order).permutation(len(self.y))
         if self.y_test is not None:
             return self.X[rows], self.y[rows], self.X_test, self.y_test
@@ -128,7 +128,7 @@ def generated(name: str, width: int, rows: int | None, seed: int) -> tuple[Any, 
 
 
 def read(folder: Path, name: str, kind: Kind) -> tuple[Any, Labels]:
-    """The rows of a file, or some of them at random; dense if the data is dense by nature."""
+    """Return the rows of a file, or some at random; dense if the data is dense by nature."""
     X, y = load(folder, name, kind.width)
     if kind.rows is not None:
         rows = np.random.default_rng(0).permutation(len(y))[: kind.rows]
@@ -154,19 +154,21 @@ def measure(
     data: Data, budgets: Sequence[int], forms: Sequence[dict[str, Any]]
 ) -> NDArray[np.float64]:
     """Test accuracy in % by budget, form and order."""
-    found = np.empty((len(budgets), len(forms), data.orders))
+    accuracies = np.empty((len(budgets), len(forms), data.orders))
     for order in range(data.orders):
         X, y, X_test, y_test = data.parts(order)
         for i, k in enumerate(budgets):
             for j, form in enumerate(forms):
-                found[i, j, order] = 100 * ss.SOFS(k, **form).fit(X, y).score(X_test, y_test)
-    return found
+                accuracies[i, j, order] = 100 * ss.SOFS(k, **form).fit(X, y).score(X_test, y_test)
+    return accuracies
 
 
-def lines_of(name: str, budgets: Sequence[int], found: NDArray[np.float64]) -> list[dict[str, str]]:
-    """The lines of the table for a set; of equal means the first is the best."""
+def lines_of(
+    name: str, budgets: Sequence[int], accuracy_table: NDArray[np.float64]
+) -> list[dict[str, str]]:
+    """Return the lines of the table for a set; of equal means the first is the best."""
     lines = []
-    for k, of_budget in zip(budgets, found, strict=True):
+    for k, of_budget in zip(budgets, accuracy_table, strict=True):
         best = of_budget.mean(axis=1).argmax()
         for position, (form, accuracies) in enumerate(zip(GRID, of_budget, strict=True)):
             cells = (
@@ -211,9 +213,9 @@ def compare_defaults(options: Any) -> None:
     lines = []
     for name in options.sets or SETS:
         budgets = SETS[name].budgets
-        found = measure(data_of(options.data, name), budgets, [{}]).mean(axis=(1, 2))
+        accuracies = measure(data_of(options.data, name), budgets, [{}]).mean(axis=(1, 2))
         gaps[name] = {}
-        for k, accuracy in zip(budgets, found.tolist(), strict=True):
+        for k, accuracy in zip(budgets, accuracies.tolist(), strict=True):
             line = best[name, k]
             gaps[name][k] = float(line["accuracy"]) - accuracy
             bar = [line["normalize"], line["gamma"], f"{float(line['accuracy']):.1f}"]

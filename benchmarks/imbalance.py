@@ -1,4 +1,4 @@
-"""What class weights do on imbalanced rows, for SOFS, with and without intercept, and for SAOLA.
+"""Class weights on imbalanced rows, for SOFS with and without intercept, and for SAOLA.
 
     python benchmarks/imbalance.py [--parts rows columns] [--sets a8a ...]
 
@@ -47,7 +47,7 @@ Parts = tuple[Any, NDArray[np.float64], Any, NDArray[np.float64]]
 
 
 def split(X: Any, y: NDArray[np.float64], fraction: float | None, seed: int) -> Parts:
-    """All negative rows and so many positive ones that they are that fraction, in two parts."""
+    """Return all negative rows with as many positive ones as the fraction asks, in two parts."""
     random = np.random.default_rng(seed)
     negative, positive = np.flatnonzero(y < 0), np.flatnonzero(y > 0)
     if fraction is not None:
@@ -67,24 +67,24 @@ def online(parts: Parts, params: dict[str, Any]) -> tuple[float, float]:
 
 
 def by_columns(parts: Parts, seed: int, k: int | None, params: dict[str, Any]) -> tuple[float, ...]:
-    """Number kept, balanced accuracy, AUC, fraction found relevant, and by chance."""
+    """Return number kept, balanced accuracy, AUC, fraction found relevant, and by chance."""
     X, y, X_test, y_test = parts
     columns, shuffled = X.tocsc(), np.random.default_rng(seed).permutation(y)
     params = {**params, "duplicates": "keep"}
     selector = ss.SAOLA(k, **params).fit(columns, y)
-    found = selector.selection().indices
+    selected = selector.selection().indices
     model = make_pipeline(
         MaxAbsScaler(), LogisticRegression(class_weight="balanced", max_iter=1000)
     )
-    model.fit(X[:, found], y)
+    model.fit(X[:, selected], y)
     irrelevant = [
-        one.counts_["irrelevant"]
-        for one in (selector, ss.SAOLA(1, **params).fit(columns, shuffled))
+        learner.counts_["irrelevant"]
+        for learner in (selector, ss.SAOLA(1, **params).fit(columns, shuffled))
     ]
     return (
-        len(found),
-        balanced_accuracy_score(y_test, model.predict(X_test[:, found])),
-        roc_auc_score(y_test, model.decision_function(X_test[:, found])),
+        len(selected),
+        balanced_accuracy_score(y_test, model.predict(X_test[:, selected])),
+        roc_auc_score(y_test, model.decision_function(X_test[:, selected])),
         *(1 - count / X.shape[1] for count in irrelevant),
     )
 

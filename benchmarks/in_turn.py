@@ -73,7 +73,10 @@ class Work:
 
 
 def write_tables(folder: Path) -> None:
-    """Write tables of numbers, of numbers and text, and one of 20,006 columns as joined genes and patients are."""
+    """Write tables of numbers, of numbers and text, and a wide one.
+
+    The wide table has 20,006 columns, like joined tables of genes and patients.
+    """
     import numpy as np
     import pyarrow as pa
     from pyarrow import csv, parquet

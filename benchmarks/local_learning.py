@@ -1,4 +1,4 @@
-"""Local learning on the spiral of Sun, Todorovic, Goodison 2008: time and memory as irrelevant features are added.
+"""Local learning on the spiral of Sun, Todorovic, Goodison 2008: time and memory.
 
     python benchmarks/local_learning.py [--features N ...] [--pictures]
 
@@ -32,7 +32,7 @@ class Measured(NamedTuple):
     peak: int
     rounds: int
     selected: int
-    largest_other: float  # weight of an irrelevant feature, as a fraction of the smaller of the two relevant ones
+    largest_other: float  # weight of an irrelevant feature, over the smaller relevant one
 
 
 def measure(irrelevant: int) -> Measured:
@@ -50,27 +50,27 @@ def measure(irrelevant: int) -> Measured:
 
 
 def line(irrelevant: int) -> list[str]:
-    found = apart(measure, irrelevant)
-    per_feature = f"{1e6 * found.seconds / irrelevant:,.0f}"
+    point = apart(measure, irrelevant)
+    per_feature = f"{1e6 * point.seconds / irrelevant:,.0f}"
     size = 4 * 460 * (irrelevant + 2) / 1e6
     cells = [
-        f"{found.seconds:,.2f}",
+        f"{point.seconds:,.2f}",
         per_feature,
         PAPER_SECONDS.get(irrelevant, "-"),
         f"{size:,.1f}",
-        f"{found.peak / 1e6:,.0f}",
+        f"{point.peak / 1e6:,.0f}",
     ]
     return [
         f"{irrelevant:,}",
         *cells,
-        f"{found.rounds}",
-        f"{found.selected}",
-        f"{found.largest_other:.3f}",
+        f"{point.rounds}",
+        f"{point.selected}",
+        f"{point.largest_other:.3f}",
     ]
 
 
 def draw_weights(plot: Any) -> None:
-    """Figure 4 of the paper: weights, the largest 1, against features."""
+    """Draw figure 4 of the paper: weights, the largest 1, against features."""
     import streamsieve as ss
 
     figure, axes = plot.subplots(1, len(SHOWN), figsize=(10, 2.2), sharey=True)
@@ -90,7 +90,10 @@ def draw_weights(plot: Any) -> None:
 
 
 def draw_convergence(plot: Any) -> None:
-    """Figure 8 of the paper: how much a round changes, with 5,000 irrelevant features, for several kernel widths."""
+    """Draw figure 8 of the paper: how much a round changes, for several kernel widths.
+
+    There are 5,000 irrelevant features.
+    """
     import warnings
 
     import streamsieve as ss
@@ -149,14 +152,14 @@ def main() -> None:
         ),
         *("rounds", "selected", "largest other weight"),
     )
-    found = table(header, [line(irrelevant) for irrelevant in options.features])
-    print(found)
+    result_table = table(header, [line(irrelevant) for irrelevant in options.features])
+    print(result_table)
     notes = (
         "The largest weight of an irrelevant feature is a fraction of the smaller one of the two"
         " relevant ones. The peak is that of the whole process, with the data that it was given."
     )
     if options.features == ALL_SIZES:
-        write_section("local-learning", f"{machine()}\n\n{found}\n\n{notes}")
+        write_section("local-learning", f"{machine()}\n\n{result_table}\n\n{notes}")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Who finds features that determine the class only together: the spiral, and XOR of two features.
+"""Features that determine the class only together: the spiral, and XOR of two features.
 
     python benchmarks/nonlinear.py [--most N]
 
@@ -73,7 +73,7 @@ def contestants() -> dict[str, Score]:
 
 
 def measure(name: str, most: int) -> list[list[str]]:
-    """The lines of a contestant, by kind of data."""
+    """Return the lines of a contestant, by kind of data."""
     warnings.simplefilter("ignore")
     score = contestants()[name]
     score(*xor(5, 99))
@@ -84,16 +84,16 @@ def measure(name: str, most: int) -> list[list[str]]:
             if irrelevant > min(most, SLOW.get(name, most)):
                 cells += ["-", "-"]
                 continue
-            found, seconds = 0, []
+            successes, seconds = 0, []
             for seed in SEEDS:
                 X, y = make(irrelevant, seed)
                 start = time.perf_counter()
                 scores = score(X, y)
                 seconds.append(time.perf_counter() - start)
-                found += bool(
+                successes += bool(
                     scores[:2].min() > scores[2:].max()
                 )  # strictly: no scores at all find nothing
-            cells += [f"{found} of {len(SEEDS)}", f"{min(seconds):.3f}"]
+            cells += [f"{successes} of {len(SEEDS)}", f"{min(seconds):.3f}"]
         lines.append([f"{kind}, {name}", *cells])
     return lines
 
@@ -105,17 +105,17 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=SIZES[-1], help="the most irrelevant features")
     options = parser.parse_args()
     measured = [apart(measure, name, options.most) for name in contestants()]
-    lines = [found[kind] for kind in range(len(KINDS)) for found in measured]
+    lines = [result[kind] for kind in range(len(KINDS)) for result in measured]
     header = ["", *(cell for size in SIZES for cell in (f"{size:,}: found", "seconds"))]
-    found = table(header, lines)
-    print(found)
+    result = table(header, lines)
+    print(result)
     if options.most >= SIZES[-1]:
         notes = (
             "Best time of three. scikit-rebate runs on one core, as its default is, up to 1,000"
             " features. The sigma of 0.1 was picked by trial on other seeds of XOR, the widths that"
             " auto tries on other seeds of all three and of linear data."
         )
-        write_section("nonlinear", f"{machine('scikit-learn', 'skrebate')}\n\n{found}\n\n{notes}")
+        write_section("nonlinear", f"{machine('scikit-learn', 'skrebate')}\n\n{result}\n\n{notes}")
 
 
 if __name__ == "__main__":

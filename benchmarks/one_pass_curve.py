@@ -1,4 +1,4 @@
-"""The whole accuracy-against-k curve from one pass, beside a pass for every k, and what it costs.
+"""The whole accuracy curve over k from one pass, compared with a pass for every k.
 
     python benchmarks/one_pass_curve.py [--write] [--criterion confidence] [--sets basehock ...]
 
@@ -36,8 +36,8 @@ LOW = 3.0  # points below a run of its own
 REPEATS = 3
 
 
-class Found(NamedTuple):
-    """What was measured on one set."""
+class CurveResult(NamedTuple):
+    """The results on one set."""
 
     grid: list[int]
     one: NDArray[np.float64]  # accuracy in %, by k
@@ -47,7 +47,7 @@ class Found(NamedTuple):
 
 
 def rows_of(folder: Path, name: str) -> tuple[Any, Any]:
-    """The training rows of a set, in a random order."""
+    """Return the training rows of a set, in a random order."""
     X, y = (
         load(folder, f"{name}.train")
         if name == MAX_PLAUSIBLE_CLASSES
@@ -57,10 +57,10 @@ def rows_of(folder: Path, name: str) -> tuple[Any, Any]:
     return X[order], y[order]
 
 
-def measure(X: Any, y: Any, timed: bool, **params: Any) -> Found:
+def measure(X: Any, y: Any, timed: bool, **params: Any) -> CurveResult:
     grid = [k for k in GRID if k <= X.shape[1]]
-    one = ss.SOFS(grid[-1], curve=grid, **params).fit(X, y)
-    own = [ss.SOFS(k, **params).fit(X, y).mistakes_ / one.n_rows_ for k in grid]
+    selector = ss.SOFS(grid[-1], curve=grid, **params).fit(X, y)
+    mistake_rates = [ss.SOFS(k, **params).fit(X, y).mistakes_ / selector.n_rows_ for k in grid]
     auto = ss.SOFS("auto", curve=grid, **params).fit(X, y).n_features_selected_
     ratio = None
     if timed:
@@ -69,7 +69,9 @@ def measure(X: Any, y: Any, timed: bool, **params: Any) -> Found:
         ]
         with_curve, without = np.min(seconds, axis=0)
         ratio = float(with_curve / without)
-    return Found(grid, 100 * one.curve_["accuracy"], 100 * (1 - np.array(own)), auto, ratio)
+    return CurveResult(
+        grid, 100 * selector.curve_["accuracy"], 100 * (1 - np.array(mistake_rates)), auto, ratio
+    )
 
 
 def cpu_time(k: int, X: Any, y: Any, **params: Any) -> float:
@@ -78,21 +80,24 @@ def cpu_time(k: int, X: Any, y: Any, **params: Any) -> float:
     return time.process_time() - start
 
 
-def line(name: str, found: Found) -> list[str]:
-    cells = [f"{one:.1f} / {own:.1f}" for one, own in zip(found.one, found.own, strict=True)]
-    ratio = "" if found.ratio is None else f"{found.ratio:.1f}"
-    return [name, *cells, *[""] * (len(GRID) - len(cells)), str(found.auto), ratio]
+def line(name: str, result: CurveResult) -> list[str]:
+    cells = [
+        f"{one_pass:.1f} / {own_pass:.1f}"
+        for one_pass, own_pass in zip(result.one, result.own, strict=True)
+    ]
+    ratio = "" if result.ratio is None else f"{result.ratio:.1f}"
+    return [name, *cells, *[""] * (len(GRID) - len(cells)), str(result.auto), ratio]
 
 
-def report(all_found: dict[str, Found]) -> str:
+def report(all_found: dict[str, CurveResult]) -> str:
     cells = {
         (name, k): float(gap)
-        for name, found in all_found.items()
-        for k, gap in zip(found.grid, found.one - found.own, strict=True)
+        for name, result in all_found.items()
+        for k, gap in zip(result.grid, result.one - result.own, strict=True)
     }
     gaps = list(cells.values())
     worst = min(cells, key=cells.__getitem__)
-    ratios = [found.ratio for found in all_found.values() if found.ratio is not None]
+    ratios = [result.ratio for result in all_found.values() if result.ratio is not None]
     times = (
         f" Time on text: {np.mean(ratios):.1f} times that without a curve on the mean."
         if ratios
@@ -117,11 +122,13 @@ def main() -> None:
     if chosen.write and (chosen.sets or chosen.criterion != "snr"):
         options.error("--write takes all sets, and SOFS as it is")
     warnings.simplefilter("ignore")
-    found = {}
+    results = {}
     for name in chosen.sets or NAMES:
-        found[name] = measure(*rows_of(chosen.data, name), name in TEXT, criterion=chosen.criterion)
-        print(" ".join(line(name, found[name])), file=sys.stderr, flush=True)
-    text = report(found)
+        results[name] = measure(
+            *rows_of(chosen.data, name), name in TEXT, criterion=chosen.criterion
+        )
+        print(" ".join(line(name, results[name])), file=sys.stderr, flush=True)
+    text = report(results)
     print(text)
     if chosen.write:
         write_section("curve", text, PAGE)

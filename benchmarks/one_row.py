@@ -1,4 +1,4 @@
-"""One row at a time: what it costs to learn, and to predict, a dictionary; beside river's own learners.
+"""One row at a time: the time to learn and to predict a dictionary, compared with river.
 
     python benchmarks/one_row.py [--write]
 
@@ -29,7 +29,7 @@ Step = Callable[[int], Any]
 
 
 def stream(seed: int = 0) -> tuple[list[Row], list[bool], np.ndarray[Any, Any]]:
-    """Dense rows with names, and their labels."""
+    """Return dense rows with names, and their labels."""
     random = np.random.default_rng(seed)
     X = random.standard_normal((ROWS, FEATURES))
     y = X @ random.standard_normal(FEATURES) > 0
@@ -38,7 +38,7 @@ def stream(seed: int = 0) -> tuple[list[Row], list[bool], np.ndarray[Any, Any]]:
 
 
 def fastest(step: Step) -> float:
-    """Milliseconds per row, in the fastest tenth of stretches."""
+    """Return milliseconds per row, in the fastest tenth of stretches."""
     times = []
     for start in range(WARM, ROWS, STRETCH):
         began = time.perf_counter()
@@ -49,7 +49,7 @@ def fastest(step: Step) -> float:
 
 
 def measured(model: Any, rows: list[Row], labels: list[bool]) -> tuple[float, float]:
-    """Milliseconds to learn one row, and to predict and then learn one."""
+    """Return milliseconds to learn one row, and to predict and then learn one."""
 
     def both(row: int) -> None:
         model.predict_one(rows[row])

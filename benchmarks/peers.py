@@ -1,4 +1,4 @@
-"""streamsieve beside scikit-learn, Vowpal Wabbit and LIBLINEAR: time, memory and accuracy with as many features.
+"""streamsieve, scikit-learn, Vowpal Wabbit and LIBLINEAR: time, memory and accuracy.
 
     python benchmarks/peers.py [--quick] [--sets x1 ...] [--peers scikit-learn ...] [--data FOLDER]
 
@@ -55,27 +55,33 @@ HEADER = (
 BASE = next(iter(STREAMSIEVE))
 
 NOTES = """
-Every line is measured in a process of its own. `seconds` is from the text file to the model, the best of {repeat} for
-streamsieve and of {peer_repeat} for the others; `reading` is the part of it spent in the reader or waiting for it,
-where it can be measured. `time ratio` and `memory ratio` are against {base}. `peak MB` is the most memory that
-the process held, Python and all imports included. `accuracy` is on the test rows, with k features. Files are in
-the page cache, imports are done, and every program has learned {head} rows before the clock starts, so that nothing is
-compiled under it; the first use of SOFS on a machine compiles it, {compiling:.0f} s, once. streamsieve reads with as
-many threads as there are cores, Vowpal Wabbit with one beside its learner; the others do everything on one.
+Every line is measured in a process of its own. `seconds` is from the text file to the model, the
+best of {repeat} for streamsieve and of {peer_repeat} for the others; `reading` is the part of it
+spent in the reader or waiting for it, where it can be measured. `time ratio` and `memory ratio` are
+against {base}. `peak MB` is the most memory that the process held, Python and all imports included.
+`accuracy` is on the test rows, with k features. Files are in the page cache, imports are done, and
+every program has learned {head} rows before the clock starts, so that nothing is compiled under it;
+the first use of SOFS on a machine compiles it, {compiling:.0f} s, once. streamsieve reads with as
+many threads as there are cores, Vowpal Wabbit with one beside its learner; the others do everything
+on one.
 
 - **streamsieve** runs with its defaults, nothing tuned: one pass, the budget is k.
-- The others have no budget. Their penalty was set by bisection on the training rows for the fewest non-zero weights
-  that are no fewer than k (`non-zero`); the k largest of these and the intercept make the predictions. `best penalty`
-  is the accuracy with the k largest weights at that one of the penalties tried, and of two up to ten times weaker, at
-  which these do best on the training rows. The time of these searches is not in `seconds`.
-- **scikit-learn**: `load_svmlight_file`, then `SGDClassifier(loss="hinge", penalty="l1")`. One pass is
-  `max_iter=1, tol=None`; until it converges, its defaults. Converting ids to 32 bits, which it demands, is counted.
-- **Vowpal Wabbit**: `-b 18 --loss_function hinge --l1 ...`, and the same with `--ftrl`, one pass of its own driver over
-  a file in its own format; writing that file is not counted. 18 bits hold all ids here without collisions.
-- **LIBLINEAR**: `-s 5 -B 1`, batch, until it converges. Its own reader, `svm_read_problem(..., return_scipy=True)`, is
-  written in Python; `load_svmlight_file` instead is faster.
-- x1 and x2 have another 10,000 rows to test on. Of the real sets a fixed random 70 % of the rows are learned, the rest
-  tested on; rows were brought to length 1 when the text was written, so that all programs read the same numbers.
+- The others have no budget. Their penalty was set by bisection on the training rows for the fewest
+  non-zero weights that are no fewer than k (`non-zero`); the k largest of these and the intercept
+  make the predictions. `best penalty` is the accuracy with the k largest weights at that one of the
+  penalties tried, and of two up to ten times weaker, at which these do best on the training rows.
+  The time of these searches is not in `seconds`.
+- **scikit-learn**: `load_svmlight_file`, then `SGDClassifier(loss="hinge", penalty="l1")`. One pass
+  is `max_iter=1, tol=None`; until it converges, its defaults. Converting ids to 32 bits, which it
+  demands, is counted.
+- **Vowpal Wabbit**: `-b 18 --loss_function hinge --l1 ...`, and the same with `--ftrl`, one pass of
+  its own driver over a file in its own format; writing that file is not counted. 18 bits hold all
+  ids here without collisions.
+- **LIBLINEAR**: `-s 5 -B 1`, batch, until it converges. Its own reader, `svm_read_problem(...,
+  return_scipy=True)`, is written in Python; `load_svmlight_file` instead is faster.
+- x1 and x2 have another 10,000 rows to test on. Of the real sets a fixed random 70 % of the rows
+  are learned, the rest tested on; rows were brought to length 1 when the text was written, so that
+  all programs read the same numbers.
 """
 
 
@@ -97,7 +103,7 @@ def synthetic(name: str, quick: bool) -> Problem:
 
 
 def real(name: str, data: Path, quick: bool) -> Problem | None:
-    """None where the data folder does not have the set."""
+    """Return a real set, or None if the data folder does not have it."""
     if not (data / f"{name}.svm.xz").exists():
         return None
     features, k = REAL[name]
@@ -111,7 +117,7 @@ def real(name: str, data: Path, quick: bool) -> Problem | None:
 def prepare(
     name: str, data: Path, train: Path, test: Path, features: int, rows: int | None
 ) -> None:
-    """Rows of length 1 in a fixed random order, 70 % to learn from."""
+    """Write rows of length 1 in a fixed random order, 70 % to learn from."""
     from sklearn.preprocessing import normalize
 
     from streamsieve import workflow
@@ -128,7 +134,7 @@ def prepare(
 def finished(
     name: str, train: Path, test: Path, features: int, k: int, informative: int | None
 ) -> Problem:
-    """With the first rows in a file of their own, and both in Vowpal Wabbit's format."""
+    """Write the first rows to a separate file, and both in Vowpal Wabbit's format."""
     from streamsieve.files import replacing
 
     head = train.with_name(f"{train.stem}-head.svm")
@@ -164,7 +170,7 @@ def best(results: list[Result]) -> Result:
 
 
 def compared(problem: Problem, peers: list[Peer], repeat: int, peer_repeat: int) -> str:
-    """The table of one set."""
+    """Return the table of one set."""
     warm(problem.train)
     results: dict[str, Result] = {}
     for name, params in STREAMSIEVE.items():

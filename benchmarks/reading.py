@@ -1,4 +1,4 @@
-"""Reading alone, on one thread and on two: X1 in every form, and a dense table.
+"""Reading only, on one thread and on two: X1 in every format, and a dense table.
 
     python benchmarks/reading.py [--repeat N] [--quick]
 
@@ -29,11 +29,11 @@ SPARSE, DENSE = (".svm", ".arrow", ".parquet"), (".csv", ".arrow", ".parquet")
 TEXT = "X1, text"
 
 NOTES = """
-Best of {repeat}; blocks are made and thrown away. `processor s` is the processor time of all threads, `serial s` that
-of the one thread which receives the blocks, both with one parser. A parser takes in {parsed:,.0f} MB of text per second
-of processor time. The serial part is {serial:.0f} microseconds per MB, {handed:,.0f} MB/s at most. On {more} cores
-{more} parsers would therefore read the smaller of {more} x {parsed:,.0f} and {handed:,.0f}, {bound:,.0f} MB/s: X1 in
-{seconds:.2f} s.
+Best of {repeat}; blocks are made and thrown away. `processor s` is the processor time of all
+threads, `serial s` that of the one thread which receives the blocks, both with one parser. A parser
+takes in {parsed:,.0f} MB of text per second of processor time. The serial part is {serial:.0f}
+microseconds per MB, {handed:,.0f} MB/s at most. On {more} cores {more} parsers would therefore read
+the smaller of {more} x {parsed:,.0f} and {handed:,.0f}, {bound:,.0f} MB/s: X1 in {seconds:.2f} s.
 """
 
 
@@ -46,7 +46,7 @@ class Reading(NamedTuple):
 
 
 def x1_file(suffix: str, rows: int) -> Path:
-    """X1 in the format of a suffix, written now if it is not there."""
+    """Return X1 in the format of a suffix, written now if it is missing."""
     path = Path(tempfile.gettempdir()) / f"streamsieve-x1-{rows}{suffix}"
     if not path.exists():
         from streamsieve import workflow
@@ -56,7 +56,7 @@ def x1_file(suffix: str, rows: int) -> Path:
 
 
 def table_file(suffix: str, rows: int) -> Path:
-    """A dense table in the format of a suffix, written now if it is not there."""
+    """Return a dense table in the format of a suffix, written now if it is missing."""
     path = Path(tempfile.gettempdir()) / f"streamsieve-table-{rows}{suffix}"
     if not path.exists():
         from streamsieve.sources.arrays import ArraySource
@@ -79,20 +79,25 @@ def read(data: str | Path, target: str | None, threads: int, repeat: int) -> Rea
     from streamsieve.sources import open_source
 
     os.environ[THREADS_VARIABLE] = str(threads)
-    found = []
+    readings = []
     for _ in range(1 + repeat):
         source = open_source(data, target)
         start = time.perf_counter(), time.process_time(), time.thread_time()
         for _ in source.row_blocks():
             pass
         end = time.perf_counter(), time.process_time(), time.thread_time()
-        found.append(Reading(*(after - before for before, after in zip(start, end, strict=True))))
-    return min(found[1:])
+        readings.append(
+            Reading(*(after - before for before, after in zip(start, end, strict=True)))
+        )
+    return min(readings[1:])
 
 
-def note(size: float, one: Reading, repeat: int) -> str:
-    """What more threads would give: ``size`` MB of text, read by one."""
-    parsed, handed = size / (one.processor - one.consumer), size / one.consumer
+def note(size: float, reading: Reading, repeat: int) -> str:
+    """Return how much faster more threads would be.
+
+    ``size`` is the text in MB, read by one thread.
+    """
+    parsed, handed = size / (reading.processor - reading.consumer), size / reading.consumer
     bound = min(MORE * parsed, handed)
     numbers = {
         "parsed": parsed,
@@ -125,10 +130,10 @@ def main() -> None:
     lines, first = [], {}
     for title, (data, target) in sources.items():
         size = data.stat().st_size / 1e6 if isinstance(data, Path) else None
-        found = [apart(read, data, target, threads, options.repeat) for threads in THREADS]
-        first[title] = found[0]
-        speeds = [f"{size / reading.wall:,.0f}" if size else "-" for reading in found]
-        seconds = [f"{reading.wall:.3f}" for reading in found]
+        readings = [apart(read, data, target, threads, options.repeat) for threads in THREADS]
+        first[title] = readings[0]
+        speeds = [f"{size / reading.wall:,.0f}" if size else "-" for reading in readings]
+        seconds = [f"{reading.wall:.3f}" for reading in readings]
         shown = f"{size:,.0f}" if size else "-"
         lines.append(
             [
@@ -136,8 +141,8 @@ def main() -> None:
                 shown,
                 *seconds,
                 *speeds,
-                f"{found[0].processor:.3f}",
-                f"{found[0].consumer:.3f}",
+                f"{readings[0].processor:.3f}",
+                f"{readings[0].consumer:.3f}",
             ]
         )
     plural = [f"{threads} thread{'s' * (threads > 1)}" for threads in THREADS]
@@ -151,7 +156,10 @@ def main() -> None:
     ]
     text = sources[TEXT][0]
     assert isinstance(text, Path)
-    section = f"{machine()}\n\n{table(header, lines)}\n\n{note(text.stat().st_size / 1e6, first[TEXT], options.repeat)}"
+    section = (
+        f"{machine()}\n\n{table(header, lines)}\n\n"
+        f"{note(text.stat().st_size / 1e6, first[TEXT], options.repeat)}"
+    )
     print(section)
     if not options.quick:
         write_section("reading", section)

@@ -1,26 +1,28 @@
-"""SOFSRegressor beside batch and one-pass methods for numeric targets, with as many features.
+"""SOFSRegressor compared with batch and one-pass methods for numeric targets.
 
     python benchmarks/regression.py [--write] [--sets "x1, noise 1" ...]
 
 R2 on test rows, mean and deviation over splits (X1 3, covtype 6, 20news 5, diabetes 10); in
 parentheses how many of the features that make the target were found.
 
-- x1, noise s: 20,000 rows of the synthetic set X1 (Wu, Hoi, Mei, Yu 2017), target = the hidden weights times the 100
-  informative features + s times as much noise. 10,000 test rows of another seed. No method can do
-  better than 1 / (1 + s^2).
+- x1, noise s: 20,000 rows of the synthetic set X1 (Wu, Hoi, Mei, Yu 2017), target = the hidden
+  weights times the 100 informative features + s times as much noise. 10,000 test rows of another
+  seed. No method can do better than 1 / (1 + s^2).
 - covtype: the elevation from the other 53 columns. A fifth of the rows to test on.
 - 20news rec/sci: the two groups as 0 and 1. 30 % of the rows to test on.
-- diabetes: scikit-learn's 442 rows with 1,000 columns of noise, three epochs. A quarter of the rows to test on.
+- diabetes: scikit-learn's 442 rows with 1,000 columns of noise, three epochs. A quarter of the rows
+  to test on.
 
 SOFSRegressor and AROWRegressor, which has all features, get the rows as they are and no other
 parameter. The others get columns standardised by all training rows (covtype, diabetes) or rows of
 length 1 (20news; X1 is as it is):
 
-- Lasso: the weakest penalty, by a path and bisection, that leaves at most k features, and least squares on these.
+- Lasso: the weakest penalty, by a path and bisection, that leaves at most k features, and least
+  squares on these.
 - F + ridge: the k best columns by themselves, then a ridge regression on them, alpha 1.
-- SGD: one pass (diabetes: three) of SGDRegressor with an L1 penalty over the standardised target; of its weights the k
-  largest as they are. Its penalty and first step are the best of 25 on the last fifth of the
-  training rows, for which no time is counted.
+- SGD: one pass (diabetes: three) of SGDRegressor with an L1 penalty over the standardised target;
+  of its weights the k largest as they are. Its penalty and first step are the best of 25 on the
+  last fifth of the training rows, for which no time is counted.
 - true features: least squares on the informative ones alone.
 
 The last table: R2 when the target is multiplied by 10^6, or 10^4 deviations are added to it; with
@@ -123,7 +125,7 @@ def matrix_of(source: SyntheticSource) -> Any:
 
 
 def divided(X: Any, y: Targets, fraction: float, seed: int) -> Split:
-    """In random order; the first ``fraction`` to test on."""
+    """Return the rows in random order, the first ``fraction`` of them to test on."""
     order = np.random.default_rng(seed).permutation(len(y))
     test, train = np.split(order, [int(fraction * len(y))])
     return Split(X[train], y[train], X[test], y[test])
@@ -167,7 +169,7 @@ def arow(split: Split, problem: Problem) -> Fitted:
 
 
 def refitted(split: Split, kept: NDArray[np.int64], model: Any) -> Fitted:
-    """A regression on some features."""
+    """Return a regression on some features."""
     model.fit(dense_part(split.X, kept), split.y)
     return Fitted(lambda X: model.predict(dense_part(X, kept)), kept)
 
@@ -195,11 +197,11 @@ def lasso(split: Split, problem: Problem) -> Fitted:
         too_many = kept_with(weak)
     for _ in range(HALVINGS):
         middle = (strong * weak) ** 0.5
-        found = kept_with(middle)
-        if found.size > problem.k:
+        candidate = kept_with(middle)
+        if candidate.size > problem.k:
             weak = middle
         else:
-            kept, strong = found, middle
+            kept, strong = candidate, middle
     return refitted(split, kept, LinearRegression())
 
 
@@ -230,7 +232,7 @@ def gradient(split: Split, problem: Problem, step: float, penalty: float) -> Fit
 
 
 def tuned_gradient(split: Split, problem: Problem) -> dict[str, float]:
-    """Which step and penalty are best on the last fifth of the training rows."""
+    """Return the step and penalty that are best on the last fifth of the training rows."""
     first = len(split.y) * 4 // 5
     inner = Split(split.X[:first], split.y[:first], split.X[first:], split.y[first:])
     tried = [{"step": step, "penalty": penalty} for step in STEPS for penalty in PENALTIES]
@@ -272,8 +274,10 @@ def measure(method: Callable[..., Fitted], split: Split, problem: Problem) -> Fi
     start = time.perf_counter()
     fitted = method(split, problem, **params)
     seconds = time.perf_counter() - start
-    found = None if problem.informative is None else int(np.sum(fitted.kept < problem.informative))
-    return Figure(quality(fitted, split), found, seconds)
+    n_found = (
+        None if problem.informative is None else int(np.sum(fitted.kept < problem.informative))
+    )
+    return Figure(quality(fitted, split), n_found, seconds)
 
 
 # what is done to the target, and the loss; the test rows keep theirs but for its unit and origin
@@ -281,7 +285,7 @@ CHANGES = ("as it is", "x 10^6", "+ 10^4 sd", "huber", "outliers", "outliers, hu
 
 
 def changed(split: Split, problem: Problem) -> list[float]:
-    """R2 for each of the changes."""
+    """Return R2 for each of the changes."""
     deviation = split.y.std()
     random = np.random.default_rng(0)
     off = np.where(
@@ -302,12 +306,12 @@ def changed(split: Split, problem: Problem) -> list[float]:
 def cell(figures: list[Figure]) -> str:
     r2 = [figure.r2 for figure in figures]
     text = f"{np.mean(r2):.3f} ± {np.std(r2, ddof=1):.3f}"
-    found = [figure.found for figure in figures if figure.found is not None]
-    return f"{text} ({np.mean(found):.0f})" if found else text
+    counts = [figure.found for figure in figures if figure.found is not None]
+    return f"{text} ({np.mean(counts):.0f})" if counts else text
 
 
 def measured(name: str, folder: Path) -> Iterator[list[str]]:
-    """The lines of a set in the three tables."""
+    """Return the lines of a set in the three tables."""
     problem = PROBLEMS[name]
     splits = [problem.make(folder, seed) for seed in range(problem.splits)]
     methods = [

@@ -1,4 +1,4 @@
-"""Measure in a process of its own, load data sets, and write sections of docs/explanation/performance.md.
+"""Shared parts of the benchmarks: separate processes, data sets, sections of the docs.
 
 A script's section is between ``<!-- name: begin -->`` and ``<!-- name: end -->``; ``write_section``
 replaces what is between them and leaves the rest of the document alone.
@@ -47,12 +47,15 @@ def apart(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
 
 
 def machine(*packages: str) -> str:
-    """One line on what was measured where and when; versions of the packages that every benchmark uses and of these."""
+    """Return one line on what was measured where and when.
+
+    It has the versions of the packages that all benchmarks use, and of these.
+    """
     return f"{describe_machine(*packages)}, {datetime.date.today().isoformat()}"
 
 
 def parser(description: str) -> argparse.ArgumentParser:
-    """The options of scripts that read the papers' data sets."""
+    """Return the options of scripts that read the papers' data sets."""
     options = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -62,14 +65,14 @@ def parser(description: str) -> argparse.ArgumentParser:
 
 
 def data_option(options: argparse.ArgumentParser) -> None:
-    """Where the papers' data sets are."""
+    """Add the option for the folder of the papers' data sets."""
     options.add_argument(
         "--data", type=Path, default=Path(find_folders().paths[0]), help="folder of the data sets"
     )
 
 
 def load(folder: Path, name: str, n_features: int | None = None) -> tuple[Any, Any]:
-    """Sparse rows and labels of -1 and 1 of one of the papers' data sets."""
+    """Return sparse rows and labels of -1 and 1 of one of the papers' data sets."""
     return find_folders(folder).load(name, n_features)
 
 
@@ -77,9 +80,9 @@ def write_section(name: str, text: str, document: Path = DOCUMENT) -> None:
     """Put ``text`` between the markers of a section."""
     begin, end = f"<!-- {name}: begin -->", f"<!-- {name}: end -->"
     old = document.read_text()
-    before, found, rest = old.partition(begin)
+    before, marker, rest = old.partition(begin)
     _, closed, after = rest.partition(end)
-    if not (found and closed) or old.count(begin) > 1 or old.count(end) > 1:
+    if not (marker and closed) or old.count(begin) > 1 or old.count(end) > 1:
         raise ValueError(f"{document.name}: needs {begin} and after it {end}, each of them once")
     with replacing(document) as path:
         path.write_text(f"{before}{begin}\n\n{text.strip()}\n\n{end}{after}")

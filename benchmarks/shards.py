@@ -1,4 +1,4 @@
-"""Rows in shards, learned by several workers at once: what that costs in accuracy, and what a merge costs in time.
+"""Rows in shards, learned by several workers: the cost in accuracy, and the time of merges.
 
     python benchmarks/shards.py [--quick] [--write] [--only accuracy options numbers merging]
     [--sets a8a ...]
@@ -62,14 +62,14 @@ def merge_blindly(shards: RowShards, base: Model, parts: Sequence[Part], times: 
 
 
 def equal_rounds(count: int) -> Callable[[RowShards, Any], int]:
-    """All rounds of the same size."""
+    """Return rounds of equal size."""
     return lambda shards, _: math.ceil((shards.source.n_rows or 0) / count / shards.n_workers)
 
 
 def train_in_shards(
     learner: Any, source: ArraySource, classes: NDArray[Any] | None, workers: int, rule: str
 ) -> Any:
-    """What several workers learn of a source, which are threads here."""
+    """Return what several workers, here threads, learn from a source."""
     with ExitStack() as stack:
         for name, value in RULES[rule].items():
             stack.enter_context(patch.object(RowShards, name, value, create=True))
@@ -98,7 +98,10 @@ RULES: dict[str, dict[str, Any]] = {  # what is another: of the module, or of Ro
 
 
 def uncentred() -> Data:
-    """Positive values in all columns, of which the first 60 say something; an intercept and 200 weights in one tug."""
+    """Return positive values in all columns, of which the first 60 are informative.
+
+    The target has an intercept, and 200 weights that point in one direction.
+    """
     random = np.random.default_rng(5)
     X = np.abs(1.0 + 0.5 * random.normal(size=(30_000, 200)))
     scores = (X - X.mean(axis=0)) @ (random.normal(size=200) * (np.arange(200) < 60))
@@ -107,13 +110,13 @@ def uncentred() -> Data:
 
 
 def news(folder: Path, classes: NDArray[np.int64]) -> Data:
-    """The news groups, each of them in a class."""
+    """Return the news groups, each of them in a class."""
     parts = [load(folder, f"20news.{part}", 21_440) for part in ("train", "test")]
     return Data(*(item for X, y in parts for item in (X, classes[y.astype(int) - 1])))
 
 
 def covtype(folder: Path) -> Data:
-    """Some rows of all seven classes."""
+    """Return some rows of all seven classes."""
     block = RowBlock.joined(list(ss.open_source(folder / "covtype.svm.xz").row_blocks()))
     rows = np.sort(np.random.default_rng(0).permutation(block.n_rows)[:SOME_ROWS])
     return Data(block.to_dense(np.float32)[rows], block.y[rows])
@@ -146,9 +149,9 @@ class Case(NamedTuple):
         return {"SOFS": ss.SOFS, "AROW": ss.AROW}[self.method](self.k, **dict(self.params))
 
     def title(self) -> str:
-        own = [] if self.method == "SOFS" else [self.method]
+        method = [] if self.method == "SOFS" else [self.method]
         return ", ".join(
-            [*own, f"k = {self.k}", *(f"{name}={value!r}" for name, value in self.params)]
+            [*method, f"k = {self.k}", *(f"{name}={value!r}" for name, value in self.params)]
         )
 
 
@@ -207,18 +210,18 @@ class Found(NamedTuple):
 
 
 def measure(folder: Path, cases: Sequence[Case], order: int, rules: Sequence[str]) -> list[Found]:
-    """All rules on cases of one set, with the rows in one order."""
+    """Return the results of all rules on cases of one set, with the rows in one order."""
     warnings.simplefilter("ignore")
     name = cases[0].name
     data = OWN_SETS[name](folder) if name in OWN_SETS else data_of(folder, name)
     X, y, X_test, y_test = data.parts(order)
-    found = []
+    results = []
     for case in cases:
         alone = case.learner().fit(X, y)
         selected, accuracy = alone.selection().indices, 100 * alone.score(X_test, y_test)
         other = np.random.default_rng(1_000 + order).permutation(len(y))
         again = case.learner().fit(X[other], y[other])
-        found.append(
+        results.append(
             Found(
                 case,
                 REORDERED,
@@ -238,12 +241,12 @@ def measure(folder: Path, cases: Sequence[Case], order: int, rules: Sequence[str
                 same = np.intersect1d(learner.selection().indices, selected).size / max(
                     1, selected.size
                 )
-                found.append(Found(case, rule, workers, len(y), accuracy, difference, same))
-    return found
+                results.append(Found(case, rule, workers, len(y), accuracy, difference, same))
+    return results
 
 
 def measured(options: Any, cases: Sequence[Case], rules: Sequence[str]) -> list[Found]:
-    """What all cases give, set by set and order by order, some of them at a time."""
+    """Return the results of all cases, several at a time."""
     names = [
         name
         for name in dict.fromkeys(case.name for case in cases)
@@ -258,31 +261,31 @@ def measured(options: Any, cases: Sequence[Case], rules: Sequence[str]) -> list[
             for name in names
             for order in range(QUICK_ORDERS if options.quick else ORDERS)
         ]
-        found = []
+        results = []
         for job in jobs:
-            found += job.result()
-            print(found[-1].case.name, file=sys.stderr, flush=True)
-        return found
+            results += job.result()
+            print(results[-1].case.name, file=sys.stderr, flush=True)
+        return results
 
 
-def mean_of(found: Sequence[Found], field: str) -> float:
-    return float(np.mean([getattr(one, field) for one in found]))
+def mean_of(results: Sequence[Found], field: str) -> float:
+    return float(np.mean([getattr(result, field) for result in results]))
 
 
-def of_rules(found: Sequence[Found]) -> str:
-    """Means and worst cases of all rules."""
+def of_rules(results: Sequence[Found]) -> str:
+    """Return means and worst cases of all rules."""
     lines = []
-    for rule in (rule for rule in RULES if any(one.rule == rule for one in found)):
+    for rule in (rule for rule in RULES if any(result.rule == rule for result in results)):
         cells = []
         for workers in (*WORKERS, MORE_WORKERS):
             by_case = [
                 mean_of(runs, "difference")
-                for case in dict.fromkeys(one.case for one in found)
+                for case in dict.fromkeys(result.case for result in results)
                 if (
                     runs := [
-                        one
-                        for one in found
-                        if (one.case, one.rule, one.workers) == (case, rule, workers)
+                        result
+                        for result in results
+                        if (result.case, result.rule, result.workers) == (case, rule, workers)
                     ]
                 )
             ]
@@ -293,20 +296,21 @@ def of_rules(found: Sequence[Found]) -> str:
     )
 
 
-def of_cases(found: Sequence[Found]) -> str:
-    """All cases by the chosen rule."""
+def of_cases(results: Sequence[Found]) -> str:
+    """Return all cases by the chosen rule."""
     lines = []
-    for case in dict.fromkeys(one.case for one in found):
-        runs = [one for one in found if one.case == case and one.rule == CHOSEN]
+    for case in dict.fromkeys(result.case for result in results):
+        runs = [result for result in results if result.case == case and result.rule == CHOSEN]
         by_workers = [
-            [one for one in runs if one.workers == workers] for workers in (*WORKERS, MORE_WORKERS)
+            [result for result in runs if result.workers == workers]
+            for workers in (*WORKERS, MORE_WORKERS)
         ]
         cells = [f"{mean_of(some, 'difference'):+.2f}" for some in by_workers]
         overlap = f"{100 * mean_of(by_workers[WORKERS.index(8)], 'overlap'):.0f} %"
-        again = [one for one in found if (one.case, one.rule) == (case, REORDERED)]
-        known = [case.title(), f"{runs[0].rows:,}", f"{mean_of(runs, 'sequential'):.1f}"]
-        known.append(f"{mean_of(again, 'difference'):+.2f}" if again else "")
-        lines.append([case.name, *known, *cells, overlap])
+        again = [result for result in results if (result.case, result.rule) == (case, REORDERED)]
+        line_cells = [case.title(), f"{runs[0].rows:,}", f"{mean_of(runs, 'sequential'):.1f}"]
+        line_cells.append(f"{mean_of(again, 'difference'):+.2f}" if again else "")
+        lines.append([case.name, *line_cells, *cells, overlap])
     head = [
         "set",
         "",
@@ -319,15 +323,18 @@ def of_cases(found: Sequence[Found]) -> str:
     return table(head, lines)
 
 
-def both(found: Sequence[Found]) -> str:
-    return f"{of_rules(found)}\n\n{of_cases(found)}"
+def both(results: Sequence[Found]) -> str:
+    return f"{of_rules(results)}\n\n{of_cases(results)}"
 
 
 # ---- the cost of a merge
 
 
 def merging(options: Any) -> str:
-    """CPU seconds to merge models of so many touched features, and how many rows are learned in that time."""
+    """Return CPU seconds to merge models, and how many rows are learned in that time.
+
+    The models have so many touched features.
+    """
     lines = []
     for n_features in (10_000, 100_000) if options.quick else (10_000, 100_000, 1_000_000):
         rows, random = n_features // 10, np.random.default_rng(0)
@@ -380,22 +387,24 @@ def merging(options: Any) -> str:
 
 
 def numbers(options: Any) -> str:
-    """R2 on test rows: one pass, and differences to it."""
+    """Return R2 on test rows: of one pass, and differences to it."""
     lines = []
     for name, problem in PROBLEMS.items():
         if name in FEW:
             continue
         for method in (ss.SOFSRegressor, ss.AROWRegressor):
-            found: dict[int, list[float]] = {workers: [] for workers in (1, *WORKERS)}
+            scores_by_workers: dict[int, list[float]] = {workers: [] for workers in (1, *WORKERS)}
             for seed in range(1 if options.quick else NUMBER_SPLITS):
                 X, y, X_test, y_test = problem.make(options.data, seed)
-                for workers, scores in found.items():
+                for workers, scores in scores_by_workers.items():
                     learner = train_in_shards(
                         method(problem.k), ArraySource(X, y), None, workers, CHOSEN
                     )
                     scores.append(learner.score(X_test, y_test))
-            alone = np.array(found.pop(1))
-            cells = [f"{np.mean(np.array(scores) - alone):+.3f}" for scores in found.values()]
+            alone = np.array(scores_by_workers.pop(1))
+            cells = [
+                f"{np.mean(np.array(scores) - alone):+.3f}" for scores in scores_by_workers.values()
+            ]
             lines.append(
                 [name, f"{method.__name__}, k = {problem.k}", f"{alone.mean():.3f}", *cells]
             )

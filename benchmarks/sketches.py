@@ -1,4 +1,4 @@
-"""Learners in fixed memory for unlimited ids that others have proposed, as small as they can be written.
+"""Learners in fixed memory for unlimited ids, by other authors, in minimal form.
 
 All take rows of unit length, learn by the logistic loss, one step per row, and have 32-bit weights
 in ``width`` entries altogether beside the ``k`` features whose ids they keep. A step is ``rate /
@@ -22,7 +22,7 @@ FIRST, SECOND = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
 @njit(cache=True)
 def mixed(feature, seed):
-    """A 64-bit hash of an id: splitmix64 (Steele, Lea, Flood 2014)."""
+    """Return a 64-bit hash of an id: splitmix64 (Steele, Lea, Flood 2014)."""
     bits = np.uint64(feature) + INCREMENT * np.uint64(seed + 1)
     bits = (bits ^ (bits >> np.uint64(30))) * FIRST
     bits = (bits ^ (bits >> np.uint64(27))) * SECOND
@@ -31,14 +31,17 @@ def mixed(feature, seed):
 
 @njit(cache=True)
 def bucket_of(feature, seed, width):
-    """Where an entry is, and the sign it has there."""
+    """Return the position of an entry, and its sign."""
     bits = mixed(feature, seed)
     return np.int64((bits >> np.uint64(1)) % np.uint64(width)), 1.0 if bits & np.uint64(1) else -1.0
 
 
 @njit(cache=True)
 def next_step(bias, score, code, rate, shrink):
-    """The step of a row, over the common factor of all weights, which it makes smaller; the intercept takes its own."""
+    """Return the step of a row, over the common factor of all weights, which it shrinks.
+
+    The intercept takes its own step.
+    """
     sign = 1.0 if code == 1 else -1.0
     step = rate * sign / (1.0 + np.exp(sign * score))
     bias[0] += step
@@ -48,7 +51,10 @@ def next_step(bias, score, code, rate, shrink):
 
 @njit(cache=True)
 def hashed_sgd(weights, bias, indptr, indices, x, codes, rate, shrink, t, learn, scores):
-    """Feature hashing (Weinberger, Dasgupta, Langford, Smola, Attenberg 2009): every id in one of the entries."""
+    """Learn with feature hashing: every id in one of the entries.
+
+    Weinberger, Dasgupta, Langford, Smola, Attenberg 2009.
+    """
     for row in range(codes.size):
         score = 0.0
         for i in range(indptr[row], indptr[row + 1]):
@@ -64,7 +70,7 @@ def hashed_sgd(weights, bias, indptr, indices, x, codes, rate, shrink, t, learn,
 
 @njit(cache=True)
 def estimate(sketch, feature):
-    """The weight of a feature in a count sketch: the median over its rows (one or three)."""
+    """Return the weight of a feature in a count sketch: the median over its rows (one or three)."""
     depth, width = sketch.shape
     at, sign = bucket_of(feature, 0, width)
     first = sketch[0, at] * sign
@@ -86,7 +92,10 @@ def add(sketch, feature, amount):
 
 @njit(cache=True)
 def find(table, ids, feature):
-    """The entry of an open table that holds the slot of a feature, plus one, or the free one where it belongs."""
+    """Return the entry of an open table for the slot of a feature, plus one.
+
+    If there is none, it is the free entry where the feature belongs.
+    """
     mask = np.uint64(table.size - 1)
     at = mixed(feature, 7) & mask
     while table[at] and ids[table[at] - 1] != feature:
@@ -106,7 +115,7 @@ def replace(table, ids, slot, feature):
 
 @njit(cache=True)
 def smallest(weights, ids):
-    """The slot that is free, or the one of smallest weight."""
+    """Return a free slot, or the one with the smallest weight."""
     least = 0
     for slot in range(ids.size):
         if ids[slot] < 0:
@@ -120,7 +129,7 @@ def smallest(weights, ids):
 def mission(
     sketch, table, ids, weights, bias, indptr, indices, x, codes, rate, shrink, t, learn, scores
 ):
-    """MISSION (Aghazadeh, Spring, LeJeune, Dasarathy, Shrivastava, Baraniuk 2018).
+    """Learn by MISSION (Aghazadeh, Spring, LeJeune, Dasarathy, Shrivastava, Baraniuk 2018).
 
     The gradient of every feature goes into a count sketch; a heap has the features of largest
     estimate, and they alone make the score.
@@ -154,10 +163,10 @@ def mission(
 def awm(
     sketch, table, ids, weights, bias, indptr, indices, x, codes, rate, shrink, t, learn, scores
 ):
-    """AWM, the active-set weight-median sketch (Tai, Sharan, Bailis, Valiant 2018), of depth 1 as they advise.
+    """Learn by AWM (Tai, Sharan, Bailis, Valiant 2018), of depth 1 as the authors advise.
 
-    The active set has its weights exactly; all other features have theirs in the sketch. Both make
-    the score.
+    AWM is the active-set weight-median sketch. The active set has its weights exactly; all other
+    features have theirs in the sketch. Both make the score.
     """
     least = smallest(weights, ids)
     for row in range(codes.size):

@@ -1,4 +1,4 @@
-"""An endless stream that drifts, at full speed: memory flat, speed flat, selection sound; exits with 1 if not.
+"""An endless drifting stream: memory, speed and selection must stay good; exits with 1 if not.
 
     python benchmarks/soak.py [--minutes 60] [--every 60] [--method pet]...
 
@@ -46,7 +46,10 @@ RECALL, MEMORY_SLACK, SPEED_SLACK = 0.9, 30e6, 0.2
 
 
 class Template(NamedTuple):
-    """Rows of which only ids and labels change: making new values would take longer than learning them."""
+    """Rows of which only ids and labels change.
+
+    Making new values would take longer than learning them.
+    """
 
     indptr: NDArray[np.int64]
     entries: NDArray[
@@ -61,19 +64,21 @@ class Template(NamedTuple):
         noise = np.sort(
             (WINDOW * random.random((BLOCK_ROWS, NOISE_PER_ROW)) ** 2).astype(np.int64), axis=1
         )
-        there = np.ones((BLOCK_ROWS, INFORMATIVE + NOISE_PER_ROW), bool)
-        there[:, :INFORMATIVE] = random.random((BLOCK_ROWS, INFORMATIVE)) < 0.33
-        there[:, INFORMATIVE + 1 :] = noise[:, 1:] != noise[:, :-1]
-        values = random.standard_normal(there.shape).astype(np.float32)
-        own = np.broadcast_to(np.arange(INFORMATIVE), (BLOCK_ROWS, INFORMATIVE))
-        entries = np.concatenate([own, INFORMATIVE + noise], axis=1)[there]
-        indptr = np.concatenate([[0], np.cumsum(there.sum(axis=1))])
-        signal = (values * there)[:, :INFORMATIVE]
-        return cls(indptr, entries, np.flatnonzero(entries < INFORMATIVE), values[there], signal)
+        present = np.ones((BLOCK_ROWS, INFORMATIVE + NOISE_PER_ROW), bool)
+        present[:, :INFORMATIVE] = random.random((BLOCK_ROWS, INFORMATIVE)) < 0.33
+        present[:, INFORMATIVE + 1 :] = noise[:, 1:] != noise[:, :-1]
+        values = random.standard_normal(present.shape).astype(np.float32)
+        positions = np.broadcast_to(np.arange(INFORMATIVE), (BLOCK_ROWS, INFORMATIVE))
+        entries = np.concatenate([positions, INFORMATIVE + noise], axis=1)[present]
+        indptr = np.concatenate([[0], np.cumsum(present.sum(axis=1))])
+        signal = (values * present)[:, :INFORMATIVE]
+        return cls(indptr, entries, np.flatnonzero(entries < INFORMATIVE), values[present], signal)
 
 
 class Stream:
-    """Blocks of rows without end; ``truth`` is, by informative feature, its weight and the block since which it is so.
+    """Endless blocks of rows.
+
+    ``truth`` has, by informative feature, its weight and the block since which it is informative.
 
     Noise has ids from FIRST_NOISE on, in a window that moves on if they are ``endless``; the others
     are below.
@@ -89,7 +94,7 @@ class Stream:
 
     @property
     def width(self) -> int:
-        """One more than the largest id so far."""
+        """Return one more than the largest id so far."""
         return FIRST_NOISE + WINDOW + (NEW_IDS * self.blocks if self.endless else 0)
 
     def _change(self, count: int) -> None:
@@ -102,7 +107,7 @@ class Stream:
             self.truth.setdefault(feature, (weight, self.blocks))
 
     def settled(self) -> set[int]:
-        """What has been informative for long enough."""
+        """Return the features that have been informative for long enough."""
         return {
             feature
             for feature, (_, since) in self.truth.items()
@@ -110,14 +115,16 @@ class Stream:
         }
 
     def next(self) -> RowBlock:
-        """The next rows."""
+        """Return the next rows."""
         if self.blocks and self.blocks % CHANGE_EVERY == 0:
             self._change(CHANGED)
         rows = self.templates[int(self.random.integers(TEMPLATES))]
-        known = np.array(sorted(self.truth))
+        informative_ids = np.array(sorted(self.truth))
         ids = rows.entries + (self.width - WINDOW - INFORMATIVE)
-        ids[rows.informative] = known[rows.entries[rows.informative]]
-        score = rows.signal @ np.array([self.truth[feature][0] for feature in known.tolist()])
+        ids[rows.informative] = informative_ids[rows.entries[rows.informative]]
+        score = rows.signal @ np.array(
+            [self.truth[feature][0] for feature in informative_ids.tolist()]
+        )
         threshold = np.quantile(score, 0.5 + 0.25 * np.sin(self.blocks / 200))
         y = np.where(score + 0.1 * self.random.standard_normal(BLOCK_ROWS) > threshold, 1, -1)
         block = RowBlock(rows.indptr, ids, rows.values, y, self.width)
@@ -166,9 +173,9 @@ class Runner:
 
 
 def runners(extra: list[str]) -> list[Runner]:
-    """SOFS in two forms, and other methods."""
+    """Return SOFS in two forms, and other methods."""
     sofs = find_method("sofs").make
-    found = [
+    runner_list = [
         Runner("sofs", sofs(KEPT, forget=FORGET, normalize="auto"), Stream(False)),
         Runner(
             "sofs-cells",
@@ -177,19 +184,19 @@ def runners(extra: list[str]) -> list[Runner]:
         ),
     ]
     for method in extra:
-        found.append(Runner(method, find_method(method).make(KEPT), Stream(False)))
-    for runner in found:
+        runner_list.append(Runner(method, find_method(method).make(KEPT), Stream(False)))
+    for runner in runner_list:
         runner.learner.start(None if runner.stream.endless else runner.stream.width, [-1, 1])
         runner.learn()  # and compile: the clock starts after it
         runner.seconds, runner.rows = 0.0, 0
-    return found
+    return runner_list
 
 
 def judged(
-    found: list[Runner], memory: NDArray[np.float64], times: NDArray[np.float64]
+    runner_list: list[Runner], memory: NDArray[np.float64], times: NDArray[np.float64]
 ) -> list[str]:
-    """What is not as it should be."""
-    faults = [fault for runner in found for fault in runner.faults]
+    """Return what is wrong in the results."""
+    faults = [fault for runner in runner_list for fault in runner.faults]
     warm = memory.size // 5
     held, minutes = memory[warm:], times[warm:]
     grown = (
@@ -202,7 +209,7 @@ def judged(
     )
     if spread > MEMORY_SLACK or grown > MEMORY_SLACK / 2:
         faults.append("memory grows")
-    for runner in found:
+    for runner in runner_list:
         third = max(1, len(runner.speeds) // 3)
         first, last = (
             float(np.median(part)) for part in (runner.speeds[:third], runner.speeds[-third:])
@@ -228,28 +235,28 @@ def main() -> int:
         "--method", action="append", default=[], help="another method of rows; repeatable"
     )
     options = parser.parse_args()
-    found = runners(options.method)
+    running = runners(options.method)
     memory: list[float] = []
     times: list[float] = []
     began = time.monotonic()
     due = began + options.every
     with tempfile.TemporaryDirectory() as folder:
         while not times or times[-1] < options.minutes:
-            for runner in found:
+            for runner in running:
                 runner.learn()
             now = time.monotonic()
             if now < due:
                 continue
             due = now + options.every
-            lines = [runner.look(Path(folder)) for runner in found]
+            lines = [runner.look(Path(folder)) for runner in running]
             memory.append(float(resident_memory()))
             times.append((now - began) / 60)
             print(
-                f"{times[-1]:6.1f} min  {BLOCK_ROWS * found[0].stream.blocks:>13,} rows each  "
+                f"{times[-1]:6.1f} min  {BLOCK_ROWS * running[0].stream.blocks:>13,} rows each  "
                 f"{memory[-1] / 1e6:,.0f} MB  " + "; ".join(lines),
                 flush=True,
             )
-    faults = judged(found, np.array(memory), np.array(times))
+    faults = judged(running, np.array(memory), np.array(times))
     print("\n".join(faults) or "sound")
     return 1 if faults else 0
 

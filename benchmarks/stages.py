@@ -1,4 +1,4 @@
-"""Where the time goes: X1 from files and from memory to a selection, stage by stage; and X3, a billion features.
+"""Time by stage, from files and memory to a selection: X1; and X3, a billion features.
 
     python benchmarks/stages.py [--repeat N] [--x3] [--x3-text FILE]
     python benchmarks/stages.py --classes FILE
@@ -58,11 +58,11 @@ METHODS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 NOTES = """
-Best of {repeat}, each line in a process of its own; files are in the page cache, kernels compiled and loaded. The bare
-kernel does nothing but what any learner of rows must: it gathers an entry per non-zero and adds, then gathers and adds
-to the entries; it is compiled as ours are. The peak of a mapped Arrow file counts its pages, which the system can
-take back. Command line: {command:.2f} s in all for `streamsieve select` on a file of
-1 MB.
+Best of {repeat}, each line in a process of its own; files are in the page cache, kernels compiled
+and loaded. The bare kernel does nothing but what any learner of rows must: it gathers an entry per
+non-zero and adds, then gathers and adds to the entries; it is compiled as ours are. The peak of a
+mapped Arrow file counts its pages, which the system can take back. Command line: {command:.2f} s in
+all for `streamsieve select` on a file of 1 MB.
 """
 
 
@@ -76,7 +76,7 @@ def best(function: Callable[[], Any], repeat: int) -> float:
 
 
 def x1_file(suffix: str) -> Path:
-    """X1 in the format of a suffix, written now if it is not there."""
+    """Return X1 in the format of a suffix, written now if it is missing."""
     path = Path(tempfile.gettempdir()) / f"streamsieve-x1{suffix}"
     if not path.exists():
         from streamsieve import workflow
@@ -96,7 +96,7 @@ def learner(name: str) -> Any:
 
 
 def from_file(path: Path, name: str, repeat: int) -> tuple[float, int]:
-    """Seconds from a file to a selection, and the peak memory."""
+    """Return seconds from a file to a selection, and the peak memory."""
     import streamsieve as ss
     from streamsieve.machine import peak_memory
     from streamsieve.training import train
@@ -111,12 +111,15 @@ def from_file(path: Path, name: str, repeat: int) -> tuple[float, int]:
 
 
 def reading(path: Path, repeat: int) -> dict[str, float]:
-    """Seconds for the parts of reading text: the bytes alone, parsed by one thread, parsed by two."""
+    """Return seconds for the parts of reading text.
+
+    They are the bytes alone, and parsing by one thread and by two.
+    """
     from streamsieve.sources import svmlight
     from streamsieve.sources.file_state import FileState
 
-    known = FileState.of(path)
-    size = known.size
+    state = FileState.of(path)
+    size = state.size
     spans = [
         (start, min(start + svmlight.CHUNK_BYTES, size))
         for start in range(0, size, svmlight.CHUNK_BYTES)
@@ -125,12 +128,12 @@ def reading(path: Path, repeat: int) -> dict[str, float]:
 
         def read() -> None:
             for span in spans:
-                svmlight.lines_of_span(file.fileno(), *span, known, path.name)
+                svmlight.lines_of_span(file.fileno(), *span, state, path.name)
 
         def parse() -> None:
             for span in spans:
                 svmlight.parse_text(
-                    svmlight.lines_of_span(file.fileno(), *span, known, path.name), 1, path.name
+                    svmlight.lines_of_span(file.fileno(), *span, state, path.name), 1, path.name
                 )
 
         def parse_ahead() -> None:
@@ -159,7 +162,10 @@ def as_one_block(blocks: list[Any]) -> Any:
 
 
 def many_classes(path: Path, repeat: int) -> list[list[str]]:
-    """Per line of a table: seconds to learn the rows of a file from memory, those of the kernel, and its pace."""
+    """Return the seconds to learn a file from memory, those of the kernel, and its pace.
+
+    There is one result per line of a table.
+    """
     import streamsieve as ss
     from streamsieve.selectors.rows import sofs
 
@@ -193,7 +199,7 @@ def many_classes(path: Path, repeat: int) -> list[list[str]]:
 
 
 def in_memory(features: int, repeat: int) -> dict[str, float]:
-    """Seconds to learn X1's rows from one block in memory; and those of the bare kernel."""
+    """Return seconds to learn X1 from one block in memory, and those of the bare kernel."""
     from streamsieve.kernels.rows.batch import Rows
     from streamsieve.sources.synthetic import SyntheticSource
 
@@ -255,10 +261,16 @@ def x3(source: str, params: dict[str, Any]) -> list[str]:
     import streamsieve as ss
 
     record = ss.select(source, n_features_to_select=500, test=X3_TEST, **params)
-    found = int((record.selection.indices < 500).sum())
+    n_informative = int((record.selection.indices < 500).sum())
     rate = record.n_nonzero / record.seconds["total"] / 1e6
     seconds, peak = f"{record.seconds['total']:.1f}", f"{record.peak_memory_bytes / 1e9:.2f}"
-    return [seconds, f"{rate:.0f}", peak, f"{found} of 500", f"{100 * record.test_accuracy:.2f}"]
+    return [
+        seconds,
+        f"{rate:.0f}",
+        peak,
+        f"{n_informative} of 500",
+        f"{100 * record.test_accuracy:.2f}",
+    ]
 
 
 # ---- tables
@@ -338,7 +350,7 @@ def x3_table(text: Path | None) -> str:
 
 
 def command_seconds(repeat: int) -> float:
-    """All of a run of the command on 1 MB, from the shell and back."""
+    """Return the seconds of the command on 1 MB, from the shell and back."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "small.svm"
         path.write_bytes(x1_file(".svm").open("rb").read(1_000_000).rpartition(b"\n")[0] + b"\n")

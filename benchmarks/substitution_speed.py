@@ -1,4 +1,4 @@
-"""How much column data online substitution takes per second, and in how much memory.
+"""The throughput of online substitution on column data, and its memory.
 
     python benchmarks/substitution_speed.py [--features 2000000] [--repeats N] [--write]
 
@@ -29,7 +29,7 @@ NOISE = 3.0
 
 
 class Stream:
-    """Columns of standard normals that cost next to nothing to make, so that a learner can be timed.
+    """Columns of standard normals that are almost free to make, to time learners.
 
     Every column is a window of one long line of numbers, and starts where no other does: windows
     that overlap are as uncorrelated as those that do not. The target is made of some of the
@@ -51,7 +51,7 @@ class Stream:
         self.y = signal + NOISE * random.standard_normal(n_rows)
 
     def start(self, block: int) -> int:
-        """Where in the line a block begins."""
+        """Return the position in the line at which a block begins."""
         return block % REGIONS * IN_A_BLOCK * self.n_rows + block // REGIONS
 
     def column(self, feature: int) -> NDArray[np.float64]:
@@ -79,7 +79,7 @@ class Speed(NamedTuple):
 
 
 def measure(solver: str, n_features: int, n_rows: int, true: int) -> Speed:
-    """One scan; kernels are compiled before the clock starts."""
+    """Measure one scan; kernels are compiled before the clock starts."""
     import streamsieve as ss
     from streamsieve.machine import peak_memory
 

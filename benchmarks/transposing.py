@@ -1,4 +1,4 @@
-"""Rows transposed into columns, and SAOLA on what comes out: time and memory for several budgets, beside scikit-learn.
+"""Rows transposed into columns, and SAOLA on them: time and memory for several budgets.
 
     python benchmarks/transposing.py [--folder FOLDER]
 
@@ -101,9 +101,9 @@ def main() -> None:
         sizes = (
             f"Text {text.stat().st_size / 1e6:,.0f} MB, the file of columns {size / 1e6:,.0f} MB."
         )
-    found = table(("", "seconds", "peak MB"), lines)
-    print(found)
-    write_section("transposing", f"{machine('scikit-learn')}\n\n{found}\n\n{sizes}")
+    result_table = table(("", "seconds", "peak MB"), lines)
+    print(result_table)
+    write_section("transposing", f"{machine('scikit-learn')}\n\n{result_table}\n\n{sizes}")
 
 
 def shown(measured: tuple[float, int]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Write tables of customers as people have them: text, dates, truth values, empty cells and a column of row numbers.
+"""Write realistic tables of customers: text, dates, booleans, empty cells, row numbers.
 
 python examples/customers.py TRAIN.csv NEW.csv
 """
@@ -24,7 +24,7 @@ TITLES = [
 
 
 def customer(number: int, chance: random.Random) -> list[object]:
-    """One line; the plan depends on the city, the newsletter and what was spent."""
+    """Return one line; the plan depends on the city, the newsletter and the amount spent."""
     city, newsletter, spent = chance.choice(CITIES), chance.random() < 0.5, chance.gauss(100, 25)
     since = date(2024, 1, 1) + timedelta(days=chance.randrange(700))
     plan = "family" if city == "Oslo" else "plus" if spent + 30 * newsletter > 115 else "basic"

@@ -1,4 +1,4 @@
-"""A story of one minute on real words: which ones tell posts about baseball from posts about hockey?"""
+"""Tell posts about baseball from posts about hockey by a few words: a demo of one minute."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CHECKPOINT, EPOCHS = 5_000, 150  # the passes of a run long enough to be killed
 
 
 def one_pass() -> ss.RunRecord:
-    """The words, by what they speak for, and how good they are on posts that nobody has seen."""
+    """Print the words by the class that they predict, and their accuracy on unseen posts."""
     record = ss.select(
         TRAIN, "sofs", BUDGET, test=TEST, names=NAMES, curve=True, output=OUTPUT / "words"
     )
@@ -33,8 +33,8 @@ def one_pass() -> ss.RunRecord:
     )
     words = record.ranked()
     for label, sport in SPORTS.items():
-        mine = [line["name"] for line in words if line["class"] == label]
-        print(f"   {sport:9} {', '.join(mine[:11])}")
+        words_of_label = [line["name"] for line in words if line["class"] == label]
+        print(f"   {sport:9} {', '.join(words_of_label[:11])}")
     seconds = record.seconds
     compiled = (
         f" (and compiled its kernels, once, in {seconds['compile']:.0f} s)"
@@ -50,7 +50,7 @@ def one_pass() -> ss.RunRecord:
 
 
 def how_many(record: ss.RunRecord) -> None:
-    """Accuracy against the number of words, measured in the same pass."""
+    """Print accuracy against the number of words, measured in the same pass."""
     curve = record.curve or {}
     budgets, accuracy = curve["n_features"], curve["accuracy"]
     print(
@@ -64,7 +64,10 @@ def how_many(record: ss.RunRecord) -> None:
 
 
 def beside_others() -> ss.Comparison:
-    """The same number of words by chi2 and by an L1-SVM, which hold all posts in memory and pass over them often."""
+    """Compare with as many words by chi2 and by an L1-SVM.
+
+    These hold all posts in memory and pass over them often.
+    """
     comparison = ss.compare(
         TRAIN,
         ["sofs", "chi2", "l1-svm"],
@@ -94,7 +97,7 @@ def beside_others() -> ss.Comparison:
 
 
 def killed_and_resumed() -> None:
-    """A run is killed in the midst of its work, goes on, and ends with the same words to the last bit."""
+    """Kill a run during its work and resume it: it ends with exactly the same words."""
     begin = [
         sys.executable,
         "-m",

@@ -114,7 +114,7 @@ def test_figures_are_saved_whole_as_svg(tmp_path: Path) -> None:
         assert "var(" not in text
         assert "\x1b" not in text
         assert "<b>" not in text
-    with pytest.raises(ss.UsageError, match=r"name that ends in \.svg"):
+    with pytest.raises(ss.UsageError, match=r"must end in \.svg"):
         figures.save(tmp_path / "all.png")
     assert len(list(tmp_path.iterdir())) == 2
 
@@ -150,7 +150,10 @@ def test_a_record_is_drawn_with_weights_by_class() -> None:
     assert [_hex(bar.get_facecolor()) for bar in given.patches] == [b, b, a, a, a]
     legend = given.get_legend()
     assert legend is not None
-    assert [text.get_text() for text in legend.get_texts()] == ["speaks for b", "speaks for a$_{"]
+    assert [text.get_text() for text in legend.get_texts()] == [
+        "predicts class b",
+        "predicts class a$_{",
+    ]
 
 
 def test_curves_are_drawn_with_their_ranges_and_the_choice() -> None:
@@ -189,7 +192,7 @@ def test_what_only_svg_has_is_refused_on_axes() -> None:
         figures["stays"].draw(axes())
     empty = make_comparison(())
     assert not empty.plot()
-    with pytest.raises(ss.UsageError, match="nothing to draw yet"):
+    with pytest.raises(ss.UsageError, match="nothing to draw"):
         empty.plot(axes())
 
 

@@ -1,6 +1,7 @@
-"""Transcripts: lines that start with ``$ `` are commands, the lines below them what they print, ``...`` anything.
+"""Run transcripts: lines with ``$ `` are commands, and the lines below what they print.
 
-A line ``$ ...  # exits with 1`` expects that code; every other command must exit with 0.
+``...`` stands for any text. A line ``$ ...  # exits with 1`` expects that exit code; every other
+command must exit with 0.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ EXIT = re.compile(r"\s+# exits with (\d)$")
 
 
 def commands_of(transcript: str) -> list[tuple[str, int, str]]:
-    """Command, exit code and expected output of every step."""
+    """Return command, exit code and expected output of every step."""
     steps: list[tuple[str, int, str]] = []
     for line in transcript.splitlines():
         if line.startswith("$ "):

@@ -1,4 +1,4 @@
-"""The comforts of the command line: what is typed, what is shown, what the shell completes."""
+"""Conveniences of the command line: typed values, output, completion in shells."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ ROWS = "".join(f"{'+1' if i % 3 else -1} 1:{i % 3 + 1} 2:{i % 5 + 1} 3:1\n" for 
 
 
 @pytest.fixture(autouse=True)
-def as_before(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """What commands change in this process is put back."""
+def restore(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Restore what commands change in this process."""
     monkeypatch.setattr("warnings.showwarning", warnings.showwarning)
     level, handlers = notes.level, notes.handlers
     yield
@@ -57,8 +57,8 @@ def run(*arguments: str) -> Result:
 def params(*arguments: str) -> dict[str, object]:
     done = run("select", "rows.svm", "--json", *arguments)
     assert done.exit_code == 0, done.output
-    found: dict[str, object] = json.loads(done.stdout)["params"]
-    return found
+    values: dict[str, object] = json.loads(done.stdout)["params"]
+    return values
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -75,7 +75,7 @@ def test_every_parameter_is_an_option_or_said_not_to_be(method: str) -> None:
 
 @pytest.mark.usefixtures("rows")
 def test_parameters_are_options() -> None:
-    found = params(
+    values = params(
         "-k",
         "2",
         "--normalize",
@@ -87,10 +87,10 @@ def test_parameters_are_options() -> None:
         "--gamma",
         "2.5",
     )
-    assert found["normalize"] == "l2"
-    assert found["fit_intercept"] is False
-    assert found["n_epochs"] == 2
-    assert found["gamma"] == 2.5
+    assert values["normalize"] == "l2"
+    assert values["fit_intercept"] is False
+    assert values["n_epochs"] == 2
+    assert values["gamma"] == 2.5
     assert params("-m", "FastOSFS", "--alpha=0.05")["alpha"] == 0.05
 
 
@@ -100,8 +100,12 @@ def test_what_is_typed_wins_over_the_file() -> None:
         'method = "PET"\nk = 2\n[params]\neta = 0.5\ntrigger = "mistake"\nforget = "null"\n'
     )
     assert params("--config", "run.toml")["eta"] == 0.5
-    found = params("--config", "run.toml", "--eta", "0.25", "-k", "1")
-    assert (found["eta"], found["n_features_to_select"], found["trigger"]) == (0.25, 1, "mistake")
+    values = params("--config", "run.toml", "--eta", "0.25", "-k", "1")
+    assert (values["eta"], values["n_features_to_select"], values["trigger"]) == (
+        0.25,
+        1,
+        "mistake",
+    )
 
 
 @pytest.mark.usefixtures("rows")
@@ -172,8 +176,11 @@ def test_there_is_a_script_for_every_shell(shell: str) -> None:
     assert "_STREAMSIEVE_COMPLETE" in run("completion", shell).output
 
 
-def in_terminal(*arguments: str, stop: bool = False, **environment: str) -> tuple[str, int]:
-    """What a command shows in a terminal, and its exit code; ``stop``: after Ctrl-C, once there is a bar."""
+def run_in_terminal(*arguments: str, stop: bool = False, **environment: str) -> tuple[str, int]:
+    """Return the output of a command in a terminal, and its exit code.
+
+    With ``stop``, Ctrl-C is pressed once there is a progress bar.
+    """
     process, terminal = pty.fork()
     if process == 0:
         os.execve(
@@ -184,21 +191,21 @@ def in_terminal(*arguments: str, stop: bool = False, **environment: str) -> tupl
         if not select.select([terminal], [], [], 0.2)[0]:
             continue
         try:
-            more = os.read(terminal, 1 << 16)
+            chunk = os.read(terminal, 1 << 16)
         except OSError:  # closed by the last process that had it
             break
-        shown += more
+        shown += chunk
         if stop and not stopped and b"elapsed" in shown:
             os.write(terminal, b"\x03")
             stopped = True
-        if not more:
+        if not chunk:
             break
     os.close(terminal)
     return shown.decode(), os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
 
 
 def test_ctrl_c_begins_a_new_line_and_leaves_a_clean_terminal() -> None:
-    shown, code = in_terminal("select", "-", stop=True)
+    shown, code = run_in_terminal("select", "-", stop=True)
     assert code == 1
     assert re.search(r"\^C\r\n", shown)
     *_, last = shown.split("\x1b[2K")  # all before was erased
@@ -207,7 +214,7 @@ def test_ctrl_c_begins_a_new_line_and_leaves_a_clean_terminal() -> None:
 
 
 def test_the_bar_says_what_is_elapsed_and_left_without_colours_if_none_are_wanted() -> None:
-    shown, code = in_terminal(
+    shown, code = run_in_terminal(
         "select", "synthetic:x1?rows=3000", "-k", "5", NO_COLOR="1", COLUMNS="120"
     )
     assert code == 0

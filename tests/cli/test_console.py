@@ -1,4 +1,4 @@
-"""The command line against recorded transcripts, and the examples of the documentation against reality."""
+"""The command line against recorded transcripts, and the examples of the documentation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DOCUMENTS = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs
 
 @pytest.fixture
 def workplace(tmp_path: Path) -> Path:
-    """A folder in which ``examples/`` is at hand, as in a checkout."""
+    """Return a folder with a link to ``examples/``, as in a checkout."""
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     return tmp_path
 
@@ -128,7 +128,10 @@ main()
 
 @pytest.mark.parametrize("name", ["rows.csv", "rows.csv.gz"])
 def test_a_failure_in_a_table_ends_with_its_exit_code(tmp_path: Path, name: str) -> None:
-    """No thread may be between Arrow and Python when the interpreter goes: on a slow disk that aborted the process."""
+    """Check that no thread is between Arrow and Python at exit.
+
+    On a slow disk that aborted the process.
+    """
     text = "a,b,y\n" + "1.5,2.5,1\n2.5,1.5,0\n" * 100_000
     (tmp_path / name).write_bytes(
         gzip.compress(text.encode(), 1) if name.endswith(".gz") else text.encode()

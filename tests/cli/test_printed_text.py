@@ -1,4 +1,4 @@
-"""What comes from data, names, labels, files, reaches the terminal as text on its own line."""
+"""Text from data, such as names, labels and files, is printed as text on one line."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ UNSAFE = ["\x1b", "\x07", "\x9b", "\u202e", "\u2028", "\x00", "\r", "\u2066", "\
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A table of hostile names and labels, and a run on it."""
+    """Return a folder with a table of hostile names and labels, and a run on it."""
     folder = tmp_path_factory.mktemp("hostile")
     random = np.random.default_rng(0)
     codes = np.arange(200) % 2

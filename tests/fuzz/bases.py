@@ -1,4 +1,4 @@
-"""Models of every method and variant, in every stage of learning, for the mutations to start from."""
+"""Models of every method and variant, in every stage of learning, as the bases of mutations."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def seeded(method: str, params: dict[str, Any]) -> dict[str, Any]:
 def trained(
     method: str, params: dict[str, Any], n_rows: int, kind: str, n_classes: int = 2
 ) -> Model:
-    """A model in the middle of its work."""
+    """Return a model in the middle of training."""
     params = seeded(method, params)
     if (
         "n_features_to_select" in find_method(method).parameter_names
@@ -71,7 +71,7 @@ def trained(
 
 
 def by_table(method: str, params: dict[str, Any], kind: str) -> Model:
-    """A model of ids so large that they have positions in a table."""
+    """Return a model with ids so large that a hash table holds their positions."""
     X, y = rows_of(kind, 40)
     learner: Any = find_method(method).make(
         **{"n_features_to_select": BUDGET, **seeded(method, params)}
@@ -86,7 +86,7 @@ def by_table(method: str, params: dict[str, Any], kind: str) -> Model:
 
 
 def named_rows(method: str, kind: str) -> Model:
-    """A model of rows by name, in fixed memory."""
+    """Return a model of rows by name, in fixed memory."""
     X, y = rows_of(kind, 40)
     block = named_block(
         [{f"w{j}": float(x) for j, x in enumerate(row) if x} for row in X.toarray()]
@@ -98,7 +98,7 @@ def named_rows(method: str, kind: str) -> Model:
 
 
 def table_of(X: Any) -> pa.Table:
-    """Sparse rows as a table with columns of text, dates, truth values and numbers with missing ones."""
+    """Return sparse rows as a table with text, dates, booleans and missing numbers."""
     dense = X.toarray()
     columns = {f"gene {j}": dense[:, j] for j in range(4)}
     columns["colour"] = np.array(["red", "green", "blue", "\x1b[31m<b>"])[
@@ -111,7 +111,7 @@ def table_of(X: Any) -> pa.Table:
 
 
 def of_a_table(method: str, kind: str) -> Model:
-    """A model that knows how the columns of a table become features; of a method that knows groups, named ones."""
+    """Return a model with an encoding of a table, and with named groups if it supports groups."""
     X, y = rows_of(kind, 40)
     by_rows = find_method(method).reads == "rows"
     learner: Any = find_method(method).make(
@@ -125,7 +125,7 @@ def of_a_table(method: str, kind: str) -> Model:
 
 
 def variants(method: str) -> Iterator[tuple[str, Callable[[], Model]]]:
-    """Every form that the state of a method has: a name, and what makes it."""
+    """Yield a name and a function that makes the model, for every form of a method's state."""
     learner = find_method(method)
     by_rows = learner.reads == "rows"
     for kind in sorted(learner.targets):
@@ -164,7 +164,7 @@ def variants(method: str) -> Iterator[tuple[str, Callable[[], Model]]]:
 def all_bases(
     methods: Iterable[str] = tuple(METHODS), only: Iterable[str] | None = None
 ) -> dict[str, Model]:
-    """The models of some methods, or of these names only."""
+    """Return the models of some methods, or only those with the given names."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return {

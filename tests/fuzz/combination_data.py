@@ -1,4 +1,4 @@
-"""Small data sets for ``combinations``: the same rows as a table, as sparse rows and as columns, in every format."""
+"""Small data sets for ``combinations``: rows as tables, sparse rows and columns, in all formats."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Rows(NamedTuple):
 
 
 def make_rows(c: Combination, part: int) -> Rows:
-    """Return the rows of a part, for training or new ones, whose target depends on the columns in the same way."""
+    """Return training rows or new rows, whose target depends on the columns in the same way."""
     shared, rng = np.random.default_rng(c.seed), np.random.default_rng((c.seed, part))
     kinds = ["text"] * c.texts + ["date"] * c.dates + ["truth"] * c.truths
     kinds = (kinds + ["number"] * c.n_columns)[: c.n_columns]
@@ -46,15 +46,15 @@ def make_rows(c: Combination, part: int) -> Rows:
         if kind == "number":
             values = np.round(rng.normal(size=c.n_rows) * 8) / 8
             values *= 1 if c.layout in ("table", "named columns") else rng.random(c.n_rows) < 0.5
-            found = values * scales[column]
+            cells = values * scales[column]
         elif kind == "truth":
-            values = found = rng.random(c.n_rows) < 0.4
+            values = cells = rng.random(c.n_rows) < 0.4
         else:
             values = rng.integers(0, 4 + (part > 0), c.n_rows)  # new rows have a level more
             days = np.datetime64("2024-01-01", "D") + values * 40
-            found = WORDS[values] if kind == "text" else days.astype("datetime64[ms]")
+            cells = WORDS[values] if kind == "text" else days.astype("datetime64[ms]")
         score += weights[column] * values
-        columns[f"{c.titles}{column}"] = found
+        columns[f"{c.titles}{column}"] = cells
     frame = pd.DataFrame(columns)
     for title, kind in zip(frame, kinds, strict=True):
         if c.gaps and kind != "truth" and rng.random() < 0.5:
@@ -99,7 +99,10 @@ def svmlight_line(values: NDArray[Any], label: Any, first: int) -> str:
 
 
 def table_of(rows: Rows, c: Combination, target_at: int | None) -> pd.DataFrame:
-    """Return rows with their target as a column; what a sparse training has no name for is called by its id."""
+    """Return rows with their target as a column.
+
+    Features without names in a sparse training are called by their ids.
+    """
     frame = rows.frame.copy()
     if c.layout in ("sparse", "columns"):
         frame.columns = [

@@ -1,4 +1,4 @@
-"""Combinations of options drawn at random: what is promised of each option must hold of all of them together.
+"""Random combinations of options: promises about each option must hold for all together.
 
     python -m tests.fuzz.combinations --seeds 0:2000 [--only resume]
 
@@ -39,7 +39,7 @@ PYTHON = "path", "sequences", "source", "open source", "memory", "fit_source", "
 
 @dataclass(frozen=True)
 class Combination:
-    """A small data set and all that is chosen for it; ``str`` gives the expression that makes it again."""
+    """A small data set and its options; ``str`` gives the expression that makes it again."""
 
     seed: int = 0  # of the data
     n_rows: int = 40
@@ -147,7 +147,7 @@ def draw(number: random.Random) -> Combination:
     new = suffix if happens(0.5) and "columns" not in layout else number.choice((*alike, "csv"))
     method = number.choice(COMMON if happens(0.7) else tuple(METHODS))
     learner = find_method(method)
-    known, predicts = learner.parameter_names, learner.predicts
+    parameter_names, predicts = learner.parameter_names, learner.predicts
     labels = number.choices(("two", "three", "words", "numbers"), (4, 1, 1, 2))[0]
     if labels == "words" and any(name.startswith("svm") for name in (suffix, new)):
         labels = "two"  # svmlight text has numbers as labels
@@ -170,7 +170,7 @@ def draw(number: random.Random) -> Combination:
     }
     texts = number.choice((0, 0, 1, 2)) * is_table
     gaps = is_table and happens(0.3)
-    fill = number.choice(("zero", "mean", "skip" if "missing" in known else "mean"))
+    fill = number.choice(("zero", "mean", "skip" if "missing" in parameter_names else "mean"))
     return Combination(
         seed=number.randrange(1000),
         n_rows=number.randint(24, 60),
@@ -206,14 +206,14 @@ def draw(number: random.Random) -> Combination:
         ),
         missing=fill if (gaps and happens(0.95)) or happens(0.1) else "error",
         method=method,
-        params=tuple((name, value) for name, value in drawn.items() if name in known),
+        params=tuple((name, value) for name, value in drawn.items() if name in parameter_names),
         classes=labels != "numbers" and happens(0.2 if learner.reads == "rows" else 0.01),
         groups=(
             number.choice(("lines", "pairs"))
             if not texts and happens(0.7 if learner.knows_groups else 0.01)
             else ""
         ),
-        random_state=number.randrange(100) if "random_state" in known else None,
+        random_state=number.randrange(100) if "random_state" in parameter_names else None,
         workers=number.randint(1, 2) if happens(0.04) else 0,
         checkpoint_every=number.randint(3, 20) if happens(0.4) else 0,
         stop=number.randint(1, 4),

@@ -1,4 +1,4 @@
-"""What two ways to the same result ended with, and in words how that differs."""
+"""Compare the results of two ways to the same result, and describe differences in words."""
 
 from __future__ import annotations
 

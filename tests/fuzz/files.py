@@ -1,4 +1,4 @@
-"""Small good files of every kind that is not text, and ways to spoil them."""
+"""Small valid files of every kind that is not text, and ways to damage them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WORDS = (0, 1, 2, 0x7F, 0x80, 0xFF, 2**31 - 1, 2**31, 2**32 - 1, 2**62)
 
 
 def edited(data: bytes, edits: bytes) -> bytes:
-    """A file after changes of single bytes, of words, of its length and of the order of its parts."""
+    """Return a file with changed bytes and words, another length, or reordered parts."""
     changed = bytearray(data)
     for start in range(0, len(edits) - EDIT + 1, EDIT):
         where, way, value = (
@@ -178,7 +178,7 @@ TYPES = (
 
 
 def random_table(random: np.random.Generator, letters: bytes) -> pa.Table:
-    """A table of odd columns: like those of sparse rows or columns, or of any names and types."""
+    """Return a table of odd columns: like sparse rows or columns, or of any names and types."""
     n = int(random.integers(0, 9))
     schema_of = random.integers(4)
     fields: list[tuple[str, pa.DataType]]

@@ -1,4 +1,4 @@
-"""Text that ends where memory ends: kernels that read raw memory must not touch a byte beyond it.
+"""Texts at the end of readable memory: kernels must not read a byte beyond them.
 
     python -m tests.fuzz.guard SEED COUNT
 
@@ -51,11 +51,11 @@ class Guarded:
                 raise OSError(ctypes.get_errno(), "mprotect")
 
     def at_end(self, text: bytes) -> Bytes:
-        """The text, right before the page that cannot be read."""
+        """Return the text, placed right before the page that cannot be read."""
         return self._filled(PAGE + self.size - len(text), text)
 
     def at_start(self, text: bytes) -> Bytes:
-        """The text, right after the page that cannot be read."""
+        """Return the text, placed right after the page that cannot be read."""
         return self._filled(PAGE, text)
 
     def _filled(self, start: int, text: bytes) -> Bytes:
@@ -102,12 +102,12 @@ PARSERS: dict[str, Parser] = {
 
 
 def texts(seed: int, count: int) -> Iterator[bytes]:
-    """Texts of complete lines: those of the corpus, then random pieces and mixtures of them."""
-    known = [PLAIN, *(path.read_bytes()[1:] for path in sorted(CORPUS.glob("[sd]*/*")))]
-    yield from known
+    """Yield texts of complete lines: the corpus, then random pieces and mixtures of it."""
+    corpus = [PLAIN, *(path.read_bytes()[1:] for path in sorted(CORPUS.glob("[sd]*/*")))]
+    yield from corpus
     random = np.random.default_rng(seed)
     for _ in range(count):
-        text = bytearray(known[random.integers(len(known))] or PLAIN)
+        text = bytearray(corpus[random.integers(len(corpus))] or PLAIN)
         begin = int(random.integers(len(text)))
         text = text[begin : begin + int(random.integers(1, 200))]
         for _ in range(int(random.integers(0, 4))):

@@ -1,4 +1,4 @@
-"""Mutated models, thousands of them over all methods: none may crash, hang, take much memory or give nonsense.
+"""Thousands of mutated models of all methods: none may crash, hang, use much memory or err.
 
     python -m tests.fuzz.models --mutations 10000 [--seed 0] [--methods sofs,pet] [--only 1234]
 
@@ -39,7 +39,10 @@ class Finding(NamedTuple):
 
 
 def worker(seed: int, methods: Sequence[str], few: bool) -> None:
-    """Try the mutations whose numbers come on standard input; a line before each, and a line after."""
+    """Try the mutations whose numbers are read from standard input.
+
+    A line is printed before and after each.
+    """
     from .bases import FEW, all_bases
     from .mutations import mutated
     from .use import NonsenseError, use
@@ -96,7 +99,7 @@ class Worker:
             raise RuntimeError(f"the worker did not start: {ready} {self.last_words()}")
 
     def line(self, seconds: float) -> list[str] | None:
-        """What it says next; None if it is dead or takes too long."""
+        """Return the next line of the worker, or None if it is dead or too slow."""
         assert self.process.stdout is not None
         descriptor, deadline = self.process.stdout.fileno(), time.monotonic() + seconds
         while b"\n" not in self.pending:
@@ -110,7 +113,7 @@ class Worker:
         return words
 
     def try_one(self, number: int) -> tuple[str, str, str]:
-        """What the mutation is, how it came out, and more of that."""
+        """Return a mutation, its outcome, and details of the outcome."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"{number}\n".encode())
         self.process.stdin.flush()

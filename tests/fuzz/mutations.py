@@ -1,4 +1,4 @@
-"""What a stranger may do to a model: one or two changes, drawn from a seed, after which all check sums are right."""
+"""Random changes that a stranger could make to a model; all check sums are right afterwards."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def some_place(array: Array, random: Random) -> int:
 
 
 def special(array: Array, random: Random) -> Array:
-    """One entry, or all, or those from a place on, become an odd value."""
+    """Set one entry, all entries, or all from a position on to an odd value."""
     changed = array.copy()
     flat = changed.reshape(-1)
     at = some_place(array, random)
@@ -91,7 +91,7 @@ def special(array: Array, random: Random) -> Array:
 
 
 def nudged(array: Array, random: Random) -> Array:
-    """One entry is the next number up or down."""
+    """Change one entry to the next number up or down."""
     changed = array.copy()
     flat, at = changed.reshape(-1), some_place(array, random)
     up = bool(random.integers(2))
@@ -103,7 +103,7 @@ def nudged(array: Array, random: Random) -> Array:
 
 
 def flipped(array: Array, random: Random) -> Array:
-    """One to three bits flipped."""
+    """Flip one to three bits."""
     data = bytearray(array.tobytes())
     for _ in range(int(random.integers(1, 4))):
         data[random.integers(len(data))] ^= 1 << int(random.integers(8))
@@ -111,7 +111,7 @@ def flipped(array: Array, random: Random) -> Array:
 
 
 def sign_bit(array: Array, random: Random) -> Array:
-    """The sign of one entry, or of all."""
+    """Change the sign of one entry, or of all."""
     changed = array.copy()
     flat = changed.reshape(-1)
     span = slice(None) if random.integers(4) == 0 else some_place(array, random)
@@ -120,7 +120,7 @@ def sign_bit(array: Array, random: Random) -> Array:
 
 
 def payload(array: Array, random: Random) -> Array:
-    """A NaN with random bits, or a random denormal number."""
+    """Set one entry to a NaN with random bits, or to a random denormal number."""
     changed = array.copy()
     bits = changed.reshape(-1).view(np.uint64 if array.itemsize == 8 else np.uint32)
     exponent = 0x7FF << 52 if array.itemsize == 8 else 0xFF << 23
@@ -140,11 +140,11 @@ def scaled(array: Array, random: Random) -> Array:
 
 
 def exchanged(array: Array, random: Random) -> Array:
-    """Two entries have changed places, or one is there twice."""
+    """Exchange two entries, or copy one over another."""
     changed = array.copy()
     flat = changed.reshape(-1)
-    one, other = some_place(array, random), some_place(array, random)
-    flat[one], flat[other] = flat[other], flat[one] if random.integers(2) else flat[other]
+    first, second = some_place(array, random), some_place(array, random)
+    flat[first], flat[second] = flat[second], flat[first] if random.integers(2) else flat[second]
     return changed
 
 
@@ -203,33 +203,33 @@ def change_array(model: Model, random: Random, bases: Bases) -> str:
 
 
 def swap_arrays(model: Model, random: Random, bases: Bases) -> str:
-    """Two arrays, alike if there are such, under one another's names."""
+    """Exchange the names of two arrays, of the same type and shape if there are such."""
     names = list(model.arrays)
-    one = names[random.integers(len(names))]
+    first = names[random.integers(len(names))]
     alike = [
         name
         for name in names
-        if name != one
-        and model.arrays[name].dtype == model.arrays[one].dtype
-        and model.arrays[name].shape == model.arrays[one].shape
+        if name != first
+        and model.arrays[name].dtype == model.arrays[first].dtype
+        and model.arrays[name].shape == model.arrays[first].shape
     ]
-    other = (alike or names)[random.integers(len(alike or names))]
-    model.arrays[one], model.arrays[other] = model.arrays[other], model.arrays[one]
-    return f"swap {one} {other}"
+    second = (alike or names)[random.integers(len(alike or names))]
+    model.arrays[first], model.arrays[second] = model.arrays[second], model.arrays[first]
+    return f"swap {first} {second}"
 
 
 def take_array(model: Model, random: Random, bases: Bases) -> str:
-    """An array, or all of those with one beginning, from another model."""
+    """Take an array, or all arrays with the same prefix, from another model."""
     donor = one_of(bases, random, model.method if random.integers(3) else None)
     shared = sorted(set(donor.arrays) & set(model.arrays)) or sorted(donor.arrays)
     name = shared[random.integers(len(shared))]
     taken = (
         [name]
         if random.integers(2)
-        else [one for one in shared if one.split(".")[0] == name.split(".")[0]]
+        else [array_name for array_name in shared if array_name.split(".")[0] == name.split(".")[0]]
     )
-    for one in taken:
-        model.arrays[one] = donor.arrays[one].copy()
+    for array_name in taken:
+        model.arrays[array_name] = donor.arrays[array_name].copy()
     return f"take {' '.join(taken)[:60]}"
 
 
@@ -251,7 +251,7 @@ def one_of(bases: Bases, random: Random, method: str | None) -> Model:
 
 
 def paths_in(value: Any, before: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The way to everything inside a JSON value."""
+    """Return the paths to all values inside a JSON value."""
     items: Sequence[tuple[Any, Any]] = ()
     if isinstance(value, dict):
         items = list(value.items())
@@ -291,7 +291,7 @@ def change_header(model: Model, random: Random, bases: Bases) -> str:
 
 
 def take_headers(model: Model, random: Random, bases: Bases) -> str:
-    """All parameters, or all of the header, of another model."""
+    """Take all parameters, or the whole header, from another model."""
     part = "header" if random.integers(2) else "params"
     setattr(model, part, copy.deepcopy(getattr(one_of(bases, random, model.method), part)))
     return f"take {part}"

@@ -1,4 +1,4 @@
-"""What is promised of every combination of options, and how it is tried: on the command line and in Python."""
+"""Promises about every combination of options, tried on the command line and in Python."""
 
 from __future__ import annotations
 
@@ -199,7 +199,7 @@ def exemption(promise: str, c: Combination) -> str:
 
 
 class Trial:
-    """A combination in a folder: the commands that were run, and the promises that were not kept."""
+    """A combination in a folder: commands that were run, and violated promises."""
 
     def __init__(self, combination: Combination, folder: Path, only: str | None = None) -> None:
         self.c, self.folder, self.only, self.out = combination, folder, only, folder / "out"
@@ -219,17 +219,20 @@ class Trial:
         self.out.mkdir()
 
     def check(self, promise: str, difference: Callable[[], str]) -> None:
-        """Note a violation if a promise is made of the combination and there is a difference, in words."""
+        """Record a violation if a promise applies to the combination and there is a difference.
+
+        ``difference`` describes the difference in words.
+        """
         if self.only not in (None, promise):
             return
         reason = exemption(promise, self.c)
         self.counts[f"{promise}: {reason or 'checked'}"] += 1
         try:
-            found = "" if reason else difference()
+            problem = "" if reason else difference()
         except Exception:
-            found = traceback.format_exc(limit=-4)
-        if found:
-            self.violations.append(f"{promise}: {found}")
+            problem = traceback.format_exc(limit=-4)
+        if problem:
+            self.violations.append(f"{promise}: {problem}")
 
     def run(self) -> None:
         """Write the data, select from it, and use what was selected."""
@@ -288,7 +291,7 @@ class Trial:
         self.check("training order", lambda: self.compare_trained(train, selected, expected))
 
     def compare_trained(self, train: Path, selected: Tried, expected: Tried) -> str:
-        """Compare with a run on other data, by the names that it selects and by what it predicts."""
+        """Compare with a run on other data, by selected names and by predictions."""
         run_dir = self.out / "shuffled"
         names = compare(selected, self.select(train, "-o", run_dir), same_names)
         return names or compare(expected, self.predict(self.new, run_dir), same_predictions)
@@ -310,7 +313,7 @@ class Trial:
         return [f"word{column}" for column in range(self.c.n_columns)]
 
     def select_options(self) -> dict[str, Any]:
-        """Return the keyword arguments of ``select``; the command line has the same under the same names."""
+        """Return the keyword arguments of ``select``, which are named as on the command line."""
         c = self.c
         given = {
             "method": c.method,
@@ -337,7 +340,7 @@ class Trial:
         return done if done.code else done._replace(value=json.loads(done.value))
 
     def resumed(self) -> Tried:
-        """Kill the run at a report of its progress, and resume it from what is in the folder at that moment."""
+        """Interrupt the run at a report of its progress, and resume it from its folder."""
         c, folder, killed, reports = self.c, self.out / "first", self.out / "killed", 0
 
         def watch(progress: Any) -> None:
@@ -406,9 +409,9 @@ class Trial:
         if not selected.size:  # a table of its target alone cannot be read
             return done._replace(value=np.zeros((n_rows, 0)))
         source = ss.open_source(output, target, zero_based=c.zero_based)
-        found = RowBlock.joined(list(source.row_blocks("keep"))).to_dense()
-        wide = np.zeros((n_rows, max(c.n_columns, selected[-1] + 1, found.shape[1])))
-        wide[:, : found.shape[1]] = found
+        written = RowBlock.joined(list(source.row_blocks("keep"))).to_dense()
+        wide = np.zeros((n_rows, max(c.n_columns, selected[-1] + 1, written.shape[1])))
+        wide[:, : written.shape[1]] = written
         return done._replace(
             value=(
                 wide[:, : selected.size] if c.renumber or c.reduced_is_table else wide[:, selected]
@@ -418,7 +421,7 @@ class Trial:
     # ---- their likes in Python
 
     def compare_python(self, selected: Tried) -> str:
-        """Compare with Python; what it is given open already may refuse to be read in another way."""
+        """Compare with Python, which may refuse to read an open source in another way."""
         c, python = self.c, attempt(self.select_in_python)
         if c.python == "open source" and python.code == 2:
             return ""
@@ -466,13 +469,13 @@ class Trial:
             return ss.select(
                 ss.open_source(self.train, **plain), method, **(reading | options)
             ).to_dict()
-        known = {name: options.pop(name) for name in ("classes", "groups") if name in options}
+        fit_options = {name: options.pop(name) for name in ("classes", "groups") if name in options}
         options |= {"random_state": options.pop("seed")} if "seed" in options else {}
         model = estimator_class(method)(**options)
         if way == "fit":
-            known |= {"sample_weight": self.rows.weights} if c.weighted else {}
-            return facts_of(model.fit(X, y, **known))
-        return facts_of(model.fit_source(ss.open_source(self.train, **reading), **known))
+            fit_options |= {"sample_weight": self.rows.weights} if c.weighted else {}
+            return facts_of(model.fit(X, y, **fit_options))
+        return facts_of(model.fit_source(ss.open_source(self.train, **reading), **fit_options))
 
     @property
     def table(self) -> pd.DataFrame:
@@ -480,7 +483,7 @@ class Trial:
         return table_of(self.rows, self.c, None)
 
     def new_in_memory(self) -> Any:
-        """Return new rows as the model has learned them: a table without other columns, a matrix with zeros."""
+        """Return new rows as the model has learned them: tables or matrices of kept columns."""
         c, frame = self.c, self.new_rows.frame
         if c.is_table:
             return frame.iloc[:, c.kept]
@@ -502,13 +505,13 @@ class Trial:
             return f"select has tested the rows, and predict ends with {expected}"
         (labels, scores), y = expected.value, self.new_rows.y
         if labels is None:
-            name, found = "test_r2", r2_score(y, scores[:, 0])
+            name, value = "test_r2", r2_score(y, scores[:, 0])
         else:
-            name, found = "test_accuracy", accuracy_score(list(map(label_text, y.tolist())), labels)
+            name, value = "test_accuracy", accuracy_score(list(map(label_text, y.tolist())), labels)
         return (
             ""
-            if alike(result[name], found, TOLERANCE)
-            else f"{name} is {result[name]}, and {found} by predict"
+            if alike(result[name], value, TOLERANCE)
+            else f"{name} is {result[name]}, and {value} by predict"
         )
 
 

@@ -1,4 +1,4 @@
-"""Slow and obvious readers of text, which import nothing of ours."""
+"""Slow and simple readers of text, which import nothing of streamsieve."""
 
 from __future__ import annotations
 
@@ -37,22 +37,23 @@ def as_float32(number: bytes | str) -> float:
 
 
 def svmlight(text: bytes, first_index: int) -> list[Row]:
-    """Every line that holds a row; BadTextError if one is not ``[label] [qid:n] index:value ... [# comment]``.
+    """Return all rows; raise BadTextError for a bad line.
 
-    Either all rows have a label, or none, which then begin with an entry.
+    A row is ``[label] [qid:n] index:value ... [# comment]``. Either all rows have a label, or none;
+    then rows begin with an entry.
     """
     rows = []
     for line in text.split(b"\n"):
         rest = line.lstrip(BLANKS)
         if not rest or rest.startswith(b"#"):
             continue
-        found = LABEL.match(rest)
+        label = LABEL.match(rest)
         if ENTRY.match(rest):
             rows.append(Row(None, *entries_of(rest, first_index)))
-        elif not found or not np.isfinite(float(found[0])):
+        elif not label or not np.isfinite(float(label[0])):
             raise BadTextError("label")
         else:
-            rows.append(Row(float(found[0]), *entries_of(rest[found.end() :], first_index)))
+            rows.append(Row(float(label[0]), *entries_of(rest[label.end() :], first_index)))
     if not rows:
         raise BadTextError("no rows")
     if len({row.label is None for row in rows}) > 1:
@@ -64,22 +65,22 @@ def entries_of(rest: bytes, first_index: int) -> tuple[dict[int, float], int]:
     entries: dict[int, float] = {}
     while (rest := rest.lstrip(BLANKS)) and not rest.startswith(b"#"):
         entry = ENTRY.match(rest)
-        found = entry or QUERY.match(rest)
-        if not found:
+        match = entry or QUERY.match(rest)
+        if not match:
             raise BadTextError("entry")
         if entry:
             index = int(entry[1]) - first_index
             if index < 0 or index > MAX_INDEX or len(entry[1]) > MAX_DIGITS or index in entries:
                 raise BadTextError("index")
             entries[index] = as_float32(entry[2])
-        rest = rest[found.end() :]
+        rest = rest[match.end() :]
     return {index: value for index, value in sorted(entries.items()) if value}, max(
         entries, default=-1
     ) + 1
 
 
 def table(text: bytes, delimiter: str) -> tuple[list[str], list[list[str]]]:
-    """The header and all records that are not empty."""
+    """Return the header and all records that are not empty."""
     records = csv.reader(io.StringIO(text.decode("utf-8-sig"), newline=""), delimiter=delimiter)
     header, *rows = [record for number, record in enumerate(records) if record or not number]
     return header, rows

@@ -81,10 +81,10 @@ def fuzz(options: argparse.Namespace) -> None:
 
 
 def kernel_modules() -> list[str]:
-    """The names of all modules of kernels, of which none is imported for that."""
-    found = importlib.util.find_spec("streamsieve")
+    """Return the names of all modules of kernels, without importing them."""
+    spec = importlib.util.find_spec("streamsieve")
     root = Path(
-        found.submodule_search_locations[0] if found and found.submodule_search_locations else "."
+        spec.submodule_search_locations[0] if spec and spec.submodule_search_locations else "."
     )
     parts = (
         path.relative_to(root.parent).with_suffix("").parts

@@ -1,4 +1,4 @@
-"""Text that is nearly right, by a grammar: odd numbers, ids, blanks, ends of lines, bytes that are not text."""
+"""Nearly valid text, by a grammar: odd numbers, ids, blanks, line ends, bytes that are not text."""
 
 from __future__ import annotations
 

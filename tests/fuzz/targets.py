@@ -1,4 +1,4 @@
-"""What is fuzzed: one function per reader, which takes bytes and gives nothing.
+"""Targets of the fuzzer: one function per reader, which takes bytes and returns nothing.
 
 A reader may refuse its input with a DataError or a UsageError. Anything else it raises, a crash, a
 hang and a wrong answer are findings. The first bytes of an input choose options; the rest is the
@@ -44,14 +44,14 @@ class WrongAnswerError(AssertionError):
     """A reader has read something else than what is there."""
 
 
-def same(found: object, expected: object, what: str) -> None:
-    if found != expected:
-        raise WrongAnswerError(f"{what}: {str(found)[:300]} instead of {str(expected)[:300]}")
+def same(actual: object, expected: object, what: str) -> None:
+    if actual != expected:
+        raise WrongAnswerError(f"{what}: {str(actual)[:300]} instead of {str(expected)[:300]}")
 
 
 @cache
 def folder() -> Path:
-    """Where inputs are written for readers of files: in memory, if there is such a folder."""
+    """Return the folder for inputs of readers of files, in memory if possible."""
     made = Path(
         tempfile.mkdtemp(prefix="fuzz-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
     )
@@ -93,7 +93,7 @@ def all_rows(blocks: Iterator[RowBlock]) -> Rows:
 
 
 def outcome(read: Callable[[], Any]) -> Any:
-    """What is read, or None if it is refused."""
+    """Return what is read, or None if it is refused."""
     try:
         return read()
     except REFUSALS:
@@ -104,7 +104,7 @@ def outcome(read: Callable[[], Any]) -> Any:
 
 
 def svmlight_text(data: bytes) -> None:
-    """The parser alone, against the obvious one."""
+    """Compare the parser with the simple one."""
     first_index, text = (data[:1] or b"\0")[0] & 1, data[1:]
     text += b"" if text.endswith(b"\n") else b"\n"
     result, lines = parse_text(np.frombuffer(text, np.uint8), first_index, "")
@@ -128,7 +128,7 @@ def svmlight_text(data: bytes) -> None:
 
 
 def svmlight_file(data: bytes) -> None:
-    """The whole way from a file, in one go, in tiny chunks, as a stream and in shards."""
+    """Compare all ways to read a file: whole, in tiny chunks, as a stream, in shards."""
     flags, text = (data[:1] or b"\0")[0], data[1:]
     zero_based = bool(flags & 1)
     path = written(text, ".svm")
@@ -150,8 +150,8 @@ def svmlight_file(data: bytes) -> None:
         "stream": lambda: all_rows(stream_of(path, zero_based, 1 + (flags >> 1) % TINY)),
     }
     for name, read in ways.items():
-        found = outcome(read)
-        same(found if found is None else contents(found), expected, name)
+        result = outcome(read)
+        same(result if result is None else contents(result), expected, name)
 
 
 def stream_of(path: Path, zero_based: bool, chunk_bytes: int) -> Iterator[RowBlock]:
@@ -164,7 +164,10 @@ def stream_of(path: Path, zero_based: bool, chunk_bytes: int) -> Iterator[RowBlo
 
 
 def delimited_file(data: bytes) -> None:
-    """A table of text: by Arrow and by our kernel, in one go, in tiny chunks and in shards, against Python's reader."""
+    """Compare ways to read a table of text with Python's reader.
+
+    Tables are read by Arrow and by the kernel, whole, in tiny chunks and in shards.
+    """
     flags, text = (data[:1] or b"\0")[0], data[1:]
     tabs, missing = bool(flags & 1), "keep" if flags & 2 else "error"
     path = written(text, ".tsv" if tabs else ".csv")
@@ -214,12 +217,12 @@ def as_lists(block: Any) -> list[tuple[list[float], object]]:
     return list(zip(block.values.tolist(), labels, strict=True))
 
 
-def same_rows(found: Any, expected: Any, what: str) -> None:
-    same(repr(found), repr(expected), what)  # NaN is not equal to itself
+def same_rows(actual: Any, expected: Any, what: str) -> None:
+    same(repr(actual), repr(expected), what)  # NaN is not equal to itself
 
 
 def same_as_python(
-    found: list[tuple[list[float], object]],
+    actual: list[tuple[list[float], object]],
     text: bytes,
     delimiter: str,
     target: str | None,
@@ -227,8 +230,8 @@ def same_as_python(
 ) -> None:
     header, records = readers.table(text, delimiter)
     wanted = columns or [name for name in header if name != target]
-    same(len(found), len(records), "the number of rows")
-    for (values, label), record in zip(found, records, strict=True):
+    same(len(actual), len(records), "the number of rows")
+    for (values, label), record in zip(actual, records, strict=True):
         fields = dict(zip(header, record, strict=True))
         for value, name in zip(values, wanted, strict=True):
             if not np.isnan(value):
@@ -253,7 +256,7 @@ def same_label(label: object, field: str) -> bool:
 
 
 def names(data: bytes) -> None:
-    """Rows of names and values, which become ids."""
+    """Compare rows of names and values, which become ids."""
     rows: list[dict[str, float]] = []
     for part in data.split(b"\n"):
         fields = [field.rpartition(b"=") for field in part.split(b";")]
@@ -270,10 +273,10 @@ def names(data: bytes) -> None:
             (None, {feature: value for feature, value in sorted(entries.items()) if value})
         )
     same(contents(rows_of(block)), expected, "rows by name")
-    known = {readers.name_hash(name) for row in rows for name in row}
+    hashes = {readers.name_hash(name) for row in rows for name in row}
     if block.names is not None:
         wanted = np.array(
-            [feature for feature in block.indices.tolist() if feature in known], np.int64
+            [feature for feature in block.indices.tolist() if feature in hashes], np.int64
         )
         same(sorted(block.names.of(wanted)), sorted(set(wanted.tolist())), "names")
 
@@ -308,7 +311,7 @@ def check_columns(block: Any) -> None:
 
 
 def changed_file(data: bytes, kind: str, suffix: str) -> None:
-    """A good file with some bytes changed, as ``files.edited`` reads the changes from the input."""
+    """Read a valid file with changed bytes; ``files.edited`` takes the changes from the input."""
     flags, which, edits = (data[:1] or b"\0")[0], (data[1:2] or b"\0")[0], data[2:]
     bases = files.bases(kind)
     path = written(files.edited(bases[which % len(bases)], edits), suffix)
@@ -330,7 +333,7 @@ def npz(data: bytes) -> None:
 
 
 def arrays(data: bytes) -> None:
-    """Tables that Arrow takes for good: any types, any lists, any missing values, in Arrow and Parquet files."""
+    """Read valid tables of Arrow with any types, lists and missing values, in both formats."""
     flags, seed = (data[:1] or b"\0")[0], int.from_bytes(data[1:5], "little")
     table = files.random_table(np.random.default_rng(seed), data[5:])
     for suffix, write in files.WRITERS.items():
@@ -343,7 +346,7 @@ def arrays(data: bytes) -> None:
 
 
 def model(data: bytes) -> None:
-    """A model file of which some bytes are changed: with wrong check sums, or without where they are in an array."""
+    """Load a model file with changed bytes, with wrong check sums or with right ones."""
     from .bases import FEW
     from .mutations import mutated
     from .use import use

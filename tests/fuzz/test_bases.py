@@ -1,4 +1,4 @@
-"""Every method, variant and stage of learning that the mutations start from is sound itself."""
+"""Every base of the mutations, of all methods, variants and stages of learning, is valid."""
 
 from __future__ import annotations
 

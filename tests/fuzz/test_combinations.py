@@ -16,7 +16,7 @@ AT_ONCE = 50
 
 
 def seeds() -> list[int]:
-    """Return two thousand seeds or, in a short run, the first fifty whose combinations are quick."""
+    """Return 2,000 seeds or, in a short run, the first fifty with quick combinations."""
     if FULL:
         return list(range(2000))
     return list(islice((seed for seed in count() if combination_of(seed).is_quick), AT_ONCE))
@@ -29,7 +29,7 @@ def test_combinations_of_options_keep_the_promises_made_of_each(first: int, tmp_
         folder = tmp_path / str(seed)
         folder.mkdir()
         violations += [
-            f"seed {seed}: {combination_of(seed)}\n    {found}"
-            for found in run(combination_of(seed), folder)
+            f"seed {seed}: {combination_of(seed)}\n    {violation}"
+            for violation in run(combination_of(seed), folder)
         ]
     assert not violations, "\n".join(violations)

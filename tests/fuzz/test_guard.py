@@ -1,4 +1,4 @@
-"""Raw reads of text stay inside the text: it ends, and begins, at a page that cannot be read."""
+"""Raw reads of text stay inside the text, between pages that cannot be read."""
 
 from __future__ import annotations
 
@@ -42,6 +42,9 @@ def test_no_read_beyond_many_texts() -> None:
     "NUMBA_BOUNDSCHECK" in os.environ, reason="an index is checked before the guard can bite"
 )
 def test_the_guard_bites() -> None:
-    """A number that nothing follows makes ``scan_decimal`` read on: what it must never be given."""
+    """Check that ``scan_decimal`` reads on after a number at the end of memory.
+
+    It must never be given such a text.
+    """
     done = run("-c", "from tests.fuzz.guard import *; parse_decimal(Guarded(1).at_end(b'123'))")
     assert done.returncode == -signal.SIGSEGV

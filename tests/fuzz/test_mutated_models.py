@@ -19,7 +19,7 @@ def refuse_findings(numbers: range, few: bool = False) -> Counter[str]:
         outcomes[outcome] += 1
         findings += [finding] if finding else []
     assert not findings, "\n".join(
-        f"{one.number}: {one.fault}: {one.what}\n{one.detail}" for one in findings
+        f"{item.number}: {item.fault}: {item.what}\n{item.detail}" for item in findings
     )
     return outcomes
 

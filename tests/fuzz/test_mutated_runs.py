@@ -1,4 +1,4 @@
-"""Run folders that a stranger has changed: every field of every file, through all that is done with a folder."""
+"""Run folders changed by a stranger: every field of every file, in all uses of a folder."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def mutations_of(content: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
-    """The content with one field, at any depth, replaced or gone."""
+    """Return the content with one field, at any depth, replaced or removed."""
     changed: list[tuple[str, dict[str, Any]]] = []
     for path in paths_in(content):
         if len(path) > 1 and isinstance(path[-1], int) and path[-1]:
@@ -94,8 +94,8 @@ def harmless(what: str, call: Any) -> bool:
     return True
 
 
-def shown(record: RunRecord) -> None:
-    """What the command line does with a record."""
+def show(record: RunRecord) -> None:
+    """Show a record as the command line does."""
     summary = summarize(record)
     json.dumps(summary)
     show_summary(summary, None)
@@ -103,7 +103,7 @@ def shown(record: RunRecord) -> None:
 
 @pytest.fixture
 def closed_input(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No standard input: a folder that names it must not wait for it."""
+    """Remove standard input: a folder that names it must not wait for it."""
     monkeypatch.setattr("sys.stdin", None)
 
 
@@ -113,7 +113,7 @@ def test_a_changed_result_is_refused_or_harmless(finished: Path, tmp_path: Path)
     content, worked = json.loads((finished / "run" / "result.json").read_text()), set()
     for what, changed in mutations_of(content):
         (tmp_path / "run" / "result.json").write_text(json.dumps(changed))
-        worked.add(harmless(what, lambda: shown(workflow.resume(tmp_path / "run"))))
+        worked.add(harmless(what, lambda: show(workflow.resume(tmp_path / "run"))))
     assert worked == {True, False}, "some changes are refused, and some are harmless"
 
 
@@ -176,7 +176,10 @@ def interrupted(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPat
 def test_a_changed_note_is_refused_or_harmless(
     interrupted: Path, tmp_path: Path, note: Any
 ) -> None:
-    """The note of a checkpoint: the trace so far and, of a run in parts, how far every worker was."""
+    """Change the note of a checkpoint.
+
+    It has the trace so far and, for parallel runs, the progress of every worker.
+    """
     folder = tmp_path / "run"
     shutil.copytree(interrupted, folder)
     if note is None:  # unchanged

@@ -1,4 +1,4 @@
-"""Every fuzzed reader on its corpus, on text by a grammar, and for a few seconds guided by coverage."""
+"""Every fuzzed reader on its corpus, on text by a grammar, and briefly guided by coverage."""
 
 from __future__ import annotations
 
@@ -83,8 +83,10 @@ def test_a_short_run_guided_by_coverage(target: str, tmp_path: Path) -> None:
     done = subprocess.run(
         command, cwd=ROOT, env=environment(), capture_output=True, text=True, check=False
     )
-    found = [path.read_bytes() for path in tmp_path.iterdir()]
-    assert not done.returncode, f"{target} {found}:\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
+    findings = [path.read_bytes() for path in tmp_path.iterdir()]
+    assert not done.returncode, (
+        f"{target} {findings}:\n{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
+    )
     assert "Done" in done.stderr
 
 

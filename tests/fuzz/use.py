@@ -1,4 +1,4 @@
-"""All that a user does with a model, and what must hold of it whatever the model went through."""
+"""All uses of a model, and what must hold for any model."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def check_selection(learner: Any) -> Selection:
 
 
 def rows_for(learner: Any, n: int, seed: int) -> RowBlock:
-    """Some rows with answers that the model knows: by name, if it knows names."""
+    """Return rows with answers that the model supports, by name if it has names."""
     numbers = "classes" not in learner.method.targets
     X, y = rows_of("numbers" if numbers else "classes", n, seed=seed)
     if learner.reads == "rows" and not numbers:
@@ -85,7 +85,7 @@ def predict(learner: Any) -> None:
 
 
 def learn(learner: Any) -> None:
-    """One block more, as the model says it needs it."""
+    """Learn from one more block, in the form that the model needs."""
     if learner.reads == "rows":
         learner.partial_fit_block(rows_for(learner, 24, 1))
     elif learner.reads == "columns":

@@ -93,14 +93,16 @@ class Verdict(NamedTuple):
 
 
 def start(module: str, mutant: Mutant | None, tests: list[str], longest: int) -> int:
-    """Run the tests in a process of its own, with a mutant in place of a module, for so many seconds; its id."""
+    """Run the tests in a new process with a mutant of a module, and return the process id.
+
+    The process may take so many seconds.
+    """
     process = os.fork()
     if process:
         return process
-    resource.setrlimit(
-        resource.RLIMIT_CPU, (longest, longest)
-    )  # ends the process, whatever it does
-    signal.alarm(STUCK)  # and so does this
+    # Both end the process, whatever it does.
+    resource.setrlimit(resource.RLIMIT_CPU, (longest, longest))
+    signal.alarm(STUCK)
     nothing = os.open(os.devnull, os.O_RDWR)
     for stream in (1, 2):
         os.dup2(nothing, stream)
@@ -129,14 +131,14 @@ def start(module: str, mutant: Mutant | None, tests: list[str], longest: int) ->
 
 
 def passes(status: int, tests: list[str]) -> bool:
-    """Whether a process has found that all tests pass; that there are none is a fault of the table of modules."""
+    """Return True if all tests pass; raise SystemExit if there are none."""
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (MISUSED, EMPTY):
         raise SystemExit(f"pytest cannot run {' '.join(tests)}")
     return status == 0
 
 
 def seconds_of_work(module: str, tests: list[str]) -> int:
-    """How long the processor is busy with the tests of a module as it is, rounded up."""
+    """Return the processor time of the tests of an unchanged module, rounded up."""
     _, status, used = os.wait4(start(module, None, tests, MAX_SECONDS), 0)
     if not passes(status, tests):
         raise SystemExit(f"{module}: its tests fail as it is, or take too long: {' '.join(tests)}")
@@ -172,10 +174,10 @@ def try_module(name: str, arguments: argparse.Namespace) -> Count:
     if arguments.survivors:
         wanted = Path(arguments.survivors).read_text()
         mutants = [mutant for mutant in mutants if f"{module}:{mutant.line}: {mutant}\n" in wanted]
-    known = set(EQUIVALENT.read_text().splitlines())
+    equivalent_lines = set(EQUIVALENT.read_text().splitlines())
     equivalent = alive = 0
     for mutant, survives in verdicts(module, mutants, tests, arguments.jobs) if mutants else ():
-        if survives and f"{name}: {mutant}" in known:
+        if survives and f"{name}: {mutant}" in equivalent_lines:
             equivalent += 1
         elif survives:
             alive += 1

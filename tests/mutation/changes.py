@@ -1,4 +1,4 @@
-"""What is changed in a module to make mutants of it."""
+"""Change a module to make mutants of it."""
 
 from __future__ import annotations
 
@@ -67,14 +67,15 @@ def changes_of(node: ast.AST) -> Iterator[tuple[str, Any]]:
 
 
 def text_of(node: ast.AST) -> str:
-    """What is shown of a node: of a statement with a body, its first line."""
+    """Return a node as text; of a statement with a body, its first line."""
     return ast.unparse(node).partition("\n")[0]
 
 
 def mutants_of(source: str) -> list[Mutant]:
-    """All changes to the bodies of functions; types, docstrings and tables of constants are left as they are.
+    """Return all changes to the bodies of functions.
 
-    A constant is shown with what it is part of: by itself it says too little.
+    Types, docstrings and tables of constants stay unchanged. A constant is shown with the
+    expression that it is part of: by itself it says too little.
     """
     tree = ast.parse(source)
     nodes = list(ast.walk(tree))
@@ -86,7 +87,7 @@ def mutants_of(source: str) -> list[Mutant]:
         for statement in function.body
         for node in ast.walk(statement)
     }
-    found = []
+    mutants = []
     for number, node in enumerate(nodes):
         if id(node) not in function_of:
             continue
@@ -100,5 +101,5 @@ def mutants_of(source: str) -> list[Mutant]:
             setattr(new_nodes[number], field, value)
             ast.fix_missing_locations(new)
             texts = text_of(nodes[shown]), text_of(new_nodes[shown])
-            found.append(Mutant(node.lineno, function_of[id(node)], *texts, new))
-    return found
+            mutants.append(Mutant(node.lineno, function_of[id(node)], *texts, new))
+    return mutants

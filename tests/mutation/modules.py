@@ -1,4 +1,7 @@
-"""Which tests are to notice a change in which module, as pytest takes them; with the JIT off they take seconds."""
+"""The tests that must notice a change of each module, as arguments of pytest.
+
+With the JIT off they take seconds.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ READING, ROWS = "src/streamsieve/kernels/reading", "src/streamsieve/kernels/rows
 
 
 def sofs(streams: str) -> list[str]:
-    """SOFS against its oracles: longer streams of these names, shorter ones, those in fixed memory, candidates."""
+    """Return the tests of SOFS against its oracles, for streams of these names.
+
+    They are longer and shorter streams, streams in fixed memory, and candidates.
+    """
     named = f"({streams}) and (longer or candidates_agree and not 300)"
     names = (
         f"{named} or sofs and not longer or forgetting or shared_cells_agree or class_steps or"

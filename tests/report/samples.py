@@ -27,11 +27,11 @@ HOSTILE = [
 ]
 
 
-def make_record(names: list[str] | None = None, n: int = 60, **more: Any) -> RunRecord:
-    """A record of a run that was never done: features that enter and leave, a curve, a trace, weights and classes."""
-    chance = np.random.default_rng(0)
+def make_record(names: list[str] | None = None, n: int = 60, **changes: Any) -> RunRecord:
+    """Return the record of an imaginary run, with all parts that the report shows."""
+    rng = np.random.default_rng(0)
     n = n if names is None else len(names)
-    weights = np.round(chance.normal(size=n), 6)
+    weights = np.round(rng.normal(size=n), 6)
     details: dict[str, Any] = {
         "weights": weights.tolist(),
         "speaks_for": ["hockey" if weight > 0 else "baseball" for weight in weights],
@@ -50,13 +50,13 @@ def make_record(names: list[str] | None = None, n: int = 60, **more: Any) -> Run
             "entered": [[0, 1, 2], [3, n + 5], [4]],
             "left": [[], [1], [n + 5]],
         },
-        "frequency": chance.random(n).round(2).tolist(),
+        "frequency": rng.random(n).round(2).tolist(),
         "test_balanced_accuracy": 0.9,
         "test_auc": 0.97,
         "first_id": 1,
     }
     trace = [{"rows": rows, "mistakes": int(30 + 0.1 * rows)} for rows in range(100, 1100, 100)]
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "method": "sofs",
         "params": {"n_features_to_select": "auto"},
         "n_rows": 1000,
@@ -77,7 +77,7 @@ def make_record(names: list[str] | None = None, n: int = 60, **more: Any) -> Run
         "data": {"path": "/data/rows.svm", "bytes": 1000, "sha256_of_first_mib": "ab" * 32},
         "details": details,
     }
-    return RunRecord(**(known | more))
+    return RunRecord(**(fields | changes))
 
 
 def make_comparison(
@@ -85,15 +85,15 @@ def make_comparison(
     methods: tuple[str, ...] = ("sofs", "saola", "chi2", "l1-svm"),
     n_seeds: int = 3,
 ) -> Comparison:
-    """A comparison that was never run: the first method is the best, the last has failed once."""
-    chance = random.Random(0)
+    """Return an imaginary comparison: the first method is best, the last has one failure."""
+    rng = random.Random(0)
     ks, lines = [10, 50, 200], []
     for data in sets:
         for rank, method in enumerate(methods):
             for k in ks:
                 for seed in range(n_seeds):
                     bad = rank == len(methods) - 1 and (k, seed, data) == (10, 0, sets[0])
-                    accuracy = 0.8 + 0.03 * ks.index(k) - 0.02 * rank + 0.01 * chance.random()
+                    accuracy = 0.8 + 0.03 * ks.index(k) - 0.02 * rank + 0.01 * rng.random()
                     lines.append(
                         {
                             "data": data,
@@ -108,11 +108,11 @@ def make_comparison(
                             "auc": None if bad else accuracy + 0.05,
                             "r2": None,
                             "online_mistake_rate": None,
-                            "seconds": None if bad else (rank + 1) * (0.1 + chance.random()),
+                            "seconds": None if bad else (rank + 1) * (0.1 + rng.random()),
                             "learn_seconds": None if bad else 0.1,
                             "compile_seconds": None if bad else 0.0,
                             "peak_memory_bytes": None if bad else 200_000_000,
-                            "selected": None if bad else sorted(chance.sample(range(k * 2), k)),
+                            "selected": None if bad else sorted(rng.sample(range(k * 2), k)),
                             "error": "it did not converge" if bad else None,
                         }
                     )

@@ -1,4 +1,4 @@
-"""The page in a real browser: nothing goes wrong, nothing is fetched, tables are quick, hostile names are only text."""
+"""The page in a real browser: no errors, no network, quick tables, hostile names as text."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ class Visit:
         self.page.goto(path.as_uri())
 
     def requests(self) -> list[str]:
-        """What was asked for beside the page itself; pictures that are being saved are within the page."""
+        """Return requests for anything but the page; figures being saved are part of the page."""
         return [url for url in self.asked[1:] if not url.startswith(("data:", "blob:"))]
 
     def names(self, table: str) -> list[str]:
-        """The features in the visible rows of a table."""
+        """Return the features in the visible rows of a table."""
         cells: list[str] = self.page.locator(f"#{table} tr.line td:nth-child(2)").all_inner_texts()
         return cells
 
@@ -63,7 +63,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """The pages that all tests look at."""
+    """Return the pages that all tests use, by name."""
     folder = tmp_path_factory.mktemp("pages")
     names = [f"word {number:06d}" for number in range(N_FEATURES)]
     sources = {
@@ -78,21 +78,21 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 @pytest.fixture
 def visit(browser: Any, pages: dict[str, Path]) -> Iterator[Any]:
-    """Opens a page by name; in the end nothing may have gone wrong or been fetched."""
+    """Open pages by name; at the end check for errors and requests."""
     visits: list[Visit] = []
     contexts = []
 
-    def opened(name: str, **options: Any) -> Visit:
+    def open_page(name: str, **options: Any) -> Visit:
         contexts.append(
             browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
         )
         visits.append(Visit(contexts[-1], pages[name]))
         return visits[-1]
 
-    yield opened
-    for one in visits:
-        assert one.said == []
-        assert one.requests() == []
+    yield open_page
+    for page_visit in visits:
+        assert page_visit.said == []
+        assert page_visit.requests() == []
     for context in contexts:
         context.close()
 

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from streamsieve.report import charts
 from streamsieve.report.charts.axes import (
     Scale,
-    drawable,
+    drawable_value,
     extent,
     linear_ticks,
     number_text,
     tick_texts,
-    widened,
+    widen,
 )
-from streamsieve.report.charts.plots import spread
+from streamsieve.report.charts.plots import spread_apart
 
 
 @pytest.mark.parametrize(
@@ -54,11 +54,11 @@ def test_percentages_and_decades() -> None:
 def test_scales() -> None:
     assert Scale(1, 100, 0, 200, log=True)(10) == 100
     assert Scale(-1, 1, 10, 30)(0.5) == 25
-    assert widened(0.83, 0.97, 5) == pytest.approx((0.8, 1.0))
+    assert widen(0.83, 0.97, 5) == pytest.approx((0.8, 1.0))
     assert extent([5, 5]) == (4.5, 5.5)
     assert extent([0]) == (-1, 1)
     assert extent([8], log=True) == (4, 16)
-    assert [drawable(value) for value in (None, math.nan, math.inf, 10**400, 5e-324, 2)] == [
+    assert [drawable_value(value) for value in (None, math.nan, math.inf, 10**400, 5e-324, 2)] == [
         None,
         None,
         None,
@@ -79,12 +79,12 @@ def test_scales() -> None:
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(0, 100), max_size=12).map(sorted))
 def test_labels_at_the_ends_of_curves_keep_apart(wanted: list[float]) -> None:
-    found = spread(wanted, 5, 0, 100)
-    assert len(found) == len(wanted)
-    assert all(b - a >= 5 - 1e-6 for a, b in pairwise(found))
-    assert all(-1e-6 <= height <= 100 + 1e-6 for height in found)
+    heights = spread_apart(wanted, 5, 0, 100)
+    assert len(heights) == len(wanted)
+    assert all(b - a >= 5 - 1e-6 for a, b in pairwise(heights))
+    assert all(-1e-6 <= height <= 100 + 1e-6 for height in heights)
     if all(b - a >= 5 for a, b in pairwise(wanted)):
-        assert found == pytest.approx(wanted)
+        assert heights == pytest.approx(wanted)
 
 
 def test_a_sparkline_is_one_line_of_blocks() -> None:

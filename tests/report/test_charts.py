@@ -1,4 +1,4 @@
-"""Charts as SVG: well-formed whatever the names and numbers, marks where they belong, labels that do not touch."""
+"""Charts as SVG: well-formed for any names and numbers, marks in place, separate labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from streamsieve.colours import DARK, LIGHT
 from streamsieve.report import charts
-from streamsieve.report.charts.svg import fitted, width_of
+from streamsieve.report.charts.svg import fit_to_width, width_of
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = [
@@ -33,8 +33,8 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?")
 SIZES = {"tick": 12.0, "name": 12.0, "small": 10.5, "number": 9.0}
 
 
-def parsed(svg: str) -> ElementTree.Element:
-    """A chart, which is well-formed, has no number that is not finite, and says what each mark is."""
+def parse(svg: str) -> ElementTree.Element:
+    """Return a chart, after checks of its form, its numbers and the titles of its marks."""
     root = ElementTree.fromstring(svg)
     assert root.tag == f"{SVG}svg"
     assert root.get("class") == "chart"
@@ -56,8 +56,8 @@ def parsed(svg: str) -> ElementTree.Element:
     return root
 
 
-def parsed_file(text: str) -> ElementTree.Element:
-    """A file of charts, which is well-formed and needs no style sheet."""
+def parse_file(text: str) -> ElementTree.Element:
+    """Return a file of charts, which must be well-formed and need no style sheet."""
     assert "var(" not in text
     assert "<script" not in text
     return ElementTree.fromstring(text.encode())
@@ -65,11 +65,11 @@ def parsed_file(text: str) -> ElementTree.Element:
 
 def marks(svg: str) -> list[ElementTree.Element]:
     return [
-        element for element in parsed(svg).iter() if "mark" in (element.get("class") or "").split()
+        element for element in parse(svg).iter() if "mark" in (element.get("class") or "").split()
     ]
 
 
-def at(element: ElementTree.Element, *keys: str) -> tuple[float, ...]:
+def coordinates_of(element: ElementTree.Element, *keys: str) -> tuple[float, ...]:
     return tuple(float(element.get(key, "nan")) for key in keys)
 
 
@@ -77,26 +77,26 @@ Box = tuple[float, float, float, float]
 
 
 def text_boxes(svg: str) -> list[tuple[str, Box]]:
-    """Where the texts of a chart are, about."""
+    """Return the approximate boxes of the texts of a chart."""
     boxes = []
-    for element in parsed(svg).iter(f"{SVG}text"):
+    for element in parse(svg).iter(f"{SVG}text"):
         kinds, text = (element.get("class") or "").split(), element.text or ""
         size = next((SIZES[kind] for kind in kinds if kind in SIZES), 13.0)
-        (x, y), width = at(element, "x", "y"), width_of(text, size)
+        (x, y), width = coordinates_of(element, "x", "y"), width_of(text, size)
         left = x - width if "end" in kinds else x - width / 2 if "middle" in kinds else x
         boxes.append((text, (left, y - 0.72 * size, left + width, y + 0.2 * size)))
     return boxes
 
 
 def assert_apart(svg: str) -> None:
-    """No two texts of a chart touch, and none leaves the page."""
-    width = float(parsed(svg).get("viewBox", "").split()[2])
+    """Check that no two texts of a chart touch, and that none leaves the page."""
+    width = float(parse(svg).get("viewBox", "").split()[2])
     boxes = text_boxes(svg)
     for text, box in boxes:
         assert box[0] >= -1, text
         assert box[2] <= width + 1, text
-    for (one, a), (other, b) in combinations(boxes, 2):
-        assert not (a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]), (one, other)
+    for (text_a, a), (text_b, b) in combinations(boxes, 2):
+        assert not (a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]), (text_a, text_b)
 
 
 def curve(name: str, x: Sequence[Any], y: Sequence[Any], **more: Any) -> dict[str, Any]:
@@ -104,7 +104,7 @@ def curve(name: str, x: Sequence[Any], y: Sequence[Any], **more: Any) -> dict[st
 
 
 def every_chart(name: str, number: Any, other: Any) -> list[str]:
-    """Each chart of two things with a name and these numbers."""
+    """Return each chart, of two items with a name and these numbers."""
     items = [
         {"name": name, "value": number, "group": name, "tip": name},
         {"name": "b", "value": other, "group": "b"},
@@ -155,14 +155,14 @@ def test_any_names_and_numbers_give_a_well_formed_picture(
     name: str, number: Any, other: Any
 ) -> None:
     for svg in every_chart(name, number, other):
-        parsed(svg)
+        parse(svg)
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_names_are_text(name: str) -> None:
     for svg in every_chart(name, 1, 2):
         assert "<script" not in svg
-        assert parsed_file(charts.standalone([(name, svg)]))
+        assert parse_file(charts.standalone([(name, svg)]))
         assert_apart(svg)
 
 
@@ -183,7 +183,7 @@ def test_without_values_a_chart_says_so() -> None:
     ]
     for svg in nothing:
         assert not marks(svg)
-        (text,) = parsed(svg).iter(f"{SVG}text")
+        (text,) = parse(svg).iter(f"{SVG}text")
         assert text.text
 
 
@@ -193,7 +193,11 @@ def test_points_of_a_curve_are_where_their_values_are() -> None:
     )
     # left: "100%" of 12 * (3 * 0.59 + 0.95) = 32.64, 8 before the plot, 6 within it; right: 480 -
     # 14 - 6; 24 above 220
-    assert [at(mark, "cx", "cy") for mark in marks(svg)] == [(46.6, 244), (253.3, 134), (460, 24)]
+    assert [coordinates_of(mark, "cx", "cy") for mark in marks(svg)] == [
+        (46.6, 244),
+        (253.3, 134),
+        (460, 24),
+    ]
     assert marks(svg)[1].get("data-tip") == "a\nk: 5\naccuracy: 50.00%"
     assert 'd="M46.6 244L253.3 134L460 24"' in svg
     stepped = charts.line_chart(
@@ -232,8 +236,10 @@ def test_the_automatic_choice_is_marked() -> None:
         log_x=True,
         marked={"x": 10, "label": "chosen: 10"},
     )
-    (line,) = [one for one in parsed(svg).iter(f"{SVG}line") if one.get("class") == "chosen"]
-    assert at(line, "x1") == at(marks(svg)[1], "cx")
+    (line,) = [
+        element for element in parse(svg).iter(f"{SVG}line") if element.get("class") == "chosen"
+    ]
+    assert coordinates_of(line, "x1") == coordinates_of(marks(svg)[1], "cx")
     assert "chosen: 10" in [text for text, _ in text_boxes(svg)]
     assert svg.count('class="ring"') == 1
 
@@ -243,14 +249,16 @@ def test_bars_are_as_long_as_their_values() -> None:
         [{"name": "a", "value": 10}, {"name": "b", "value": 5}, {"name": "c", "value": math.nan}]
     )
     # names take 13 * 0.59 = 7.67 and 10 more; the rest up to 480 - 14 is of 0 to 10
-    assert [at(mark, "x", "y", "width") for mark in marks(svg)] == [
+    assert [coordinates_of(mark, "x", "y", "width") for mark in marks(svg)] == [
         (17.7, 4.5, 448.3),
         (17.7, 24.5, 224.2),
     ]
     below, above = marks(
         charts.bar_chart([{"name": "a", "value": -1}, {"name": "b", "value": 1}], signed=True)
     )
-    assert at(below, "x")[0] + at(below, "width")[0] == pytest.approx(at(above, "x")[0], abs=0.2)
+    assert coordinates_of(below, "x")[0] + coordinates_of(below, "width")[0] == pytest.approx(
+        coordinates_of(above, "x")[0], abs=0.2
+    )
     assert (below.get("class"), above.get("class")) == ("mark f2", "mark f1")
 
 
@@ -282,7 +290,7 @@ def test_a_heat_map_has_a_cell_per_pair_and_its_colour() -> None:
     ]
     assert [cell.get("class") for cell in cells] == ["mark below", "mark empty", "mark above"]
     assert [cell.get("fill-opacity") for cell in cells] == ["0.50", None, "0.25"]
-    a, b = at(cells[0], "x", "y"), at(cells[2], "x", "y")
+    a, b = coordinates_of(cells[0], "x", "y"), coordinates_of(cells[2], "x", "y")
     assert (b[0] - a[0], b[1] - a[1]) == (42, 42)
 
 
@@ -291,14 +299,14 @@ def test_spans_of_features_that_stayed_and_that_left() -> None:
     svg = charts.timeline(rows, x_title="rows", end=100)
     first, second, third = marks(svg)
     # names take 12 * (0.59 * 3 + 2 * 0.34) rounded, 10 more, up to 466: 0 to 100
-    start, stop = at(first, "x")[0], 466.0
-    assert at(second, "x", "width") == pytest.approx(
+    start, stop = coordinates_of(first, "x")[0], 466.0
+    assert coordinates_of(second, "x", "width") == pytest.approx(
         ((start + stop) / 2, (stop - start) / 2), abs=0.1
     )
-    assert at(third, "x", "width") == pytest.approx(
+    assert coordinates_of(third, "x", "width") == pytest.approx(
         (start + (stop - start) / 4, (stop - start) / 2), abs=0.1
     )
-    assert [one.get("class") for one in (first, second, third)] == [
+    assert [mark.get("class") for mark in (first, second, third)] == [
         "mark f1",
         "mark f1",
         "mark gone",
@@ -310,18 +318,22 @@ def test_a_critical_difference_is_drawn_to_scale() -> None:
     svg = charts.critical_difference(
         {"a": 1.0, "b": 2.0, "c": 3.0}, 1.0, [["a", "b"], ["c"], ["b", "c"]]
     )
-    root = parsed(svg)
+    root = parse(svg)
     ticks = {text: (box[0] + box[2]) / 2 for text, box in text_boxes(svg) if text in "123"}
     assert ticks["2"] == pytest.approx((ticks["1"] + ticks["3"]) / 2, abs=0.1)
     assert ticks["1"] > ticks["2"] > ticks["3"]  # the best at the right
     rules = [
-        at(one, "x1", "y1", "x2", "y2")
-        for one in root.iter(f"{SVG}line")
-        if one.get("class") == "rule"
+        coordinates_of(element, "x1", "y1", "x2", "y2")
+        for element in root.iter(f"{SVG}line")
+        if element.get("class") == "rule"
     ]
     bracket = rules[0]
     assert bracket[2] - bracket[0] == pytest.approx(ticks["1"] - ticks["2"], abs=0.2)
-    bars = [at(mark, "x1", "x2", "y1") for mark in marks(svg) if mark.get("class") == "mark clique"]
+    bars = [
+        coordinates_of(mark, "x1", "x2", "y1")
+        for mark in marks(svg)
+        if mark.get("class") == "mark clique"
+    ]
     assert [bar[:2] for bar in bars] == [
         pytest.approx((ticks["2"] - 5, ticks["1"] + 5), abs=0.2),
         pytest.approx((ticks["3"] - 5, ticks["2"] + 5), abs=0.2),
@@ -382,14 +394,16 @@ def test_colours_are_those_of_the_page_or_of_the_file() -> None:
 def test_charts_in_a_file_are_below_their_titles() -> None:
     bars = charts.bar_chart([{"name": "a", "value": 1}])
     ranks = charts.critical_difference({"a": 1, "b": 2}, 1, [])
-    root = parsed_file(charts.standalone([("first & <best>", bars), ("second", ranks)]))
+    root = parse_file(charts.standalone([("first & <best>", bars), ("second", ranks)]))
     assert root.get("aria-label") == "first & <best>; second"
     assert root.get("width") == "564"  # 540, and 12 to either side
     first, second = root.findall(f"{SVG}svg")
-    assert at(first, "x", "y", "width") == (12, 34, 480)
-    assert at(second, "y") == (at(first, "y")[0] + at(first, "height")[0] + 34,)
+    assert coordinates_of(first, "x", "y", "width") == (12, 34, 480)
+    assert coordinates_of(second, "y") == (
+        coordinates_of(first, "y")[0] + coordinates_of(first, "height")[0] + 34,
+    )
     assert float(root.get("height", "")) == pytest.approx(
-        at(second, "y")[0] + at(second, "height")[0] + 12
+        coordinates_of(second, "y")[0] + coordinates_of(second, "height")[0] + 12
     )
     texts = [text.text for text in root.iter(f"{SVG}text") if text.get("class") == "strong"]
     assert texts == ["first & <best>", "second"]
@@ -400,7 +414,7 @@ def test_logarithmic_axes_have_ticks_at_decades() -> None:
     def labels(svg: str) -> list[str]:
         return [
             text.text or ""
-            for text in parsed(svg).iter(f"{SVG}text")
+            for text in parse(svg).iter(f"{SVG}text")
             if text.get("class") == "tick middle"
         ]
 
@@ -418,7 +432,7 @@ def test_logarithmic_axes_have_ticks_at_decades() -> None:
 
 def test_long_names_are_cut_and_in_full_in_the_tip() -> None:
     name = "a feature with a name that takes more room than there is " * 2
-    short = fitted(name, 100)
+    short = fit_to_width(name, 100)
     assert width_of(short) <= 100
     assert "…" in short
     svg = charts.bar_chart([{"name": name, "value": 1}])

@@ -1,4 +1,4 @@
-"""What a report says, against hand-computed cases, SciPy and pandas; how it is written."""
+"""The contents of reports, against hand-computed cases, SciPy and pandas, and their pages."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from .samples import HOSTILE, make_comparison, make_record
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of a real run, of columns, on a table."""
+    """Return the folder of a real run, of columns, on a table."""
     folder = tmp_path_factory.mktemp("runs")
-    chance = np.random.default_rng(0)
-    frame = pandas.DataFrame(chance.normal(size=(200, 6)).round(4), columns=list("abcdef"))
+    rng = np.random.default_rng(0)
+    frame = pandas.DataFrame(rng.normal(size=(200, 6)).round(4), columns=list("abcdef"))
     frame["e"] = frame["a"] + 0.5 * frame["e"]
     frame["y"] = np.where(frame["a"] + frame["c"] > 0, "yes", "no")
     frame.to_csv(folder / "rows.csv", index=False)
@@ -41,8 +41,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-def copied(run: Path, folder: Path) -> Path:
-    """A copy of a run folder that reads a copy of its data."""
+def copy_run(run: Path, folder: Path) -> Path:
+    """Return a copy of a run folder that reads a copy of its data."""
     data = folder / "rows.csv"
     data.write_bytes((run.parent / "rows.csv").read_bytes())
     copy = folder / "run"
@@ -65,11 +65,13 @@ def test_correlations_are_those_of_numpy_and_over_pairs_of_pandas() -> None:
 
 
 def test_redundancy_is_that_of_the_data_of_the_run(run: Path) -> None:
-    found = describe_run(run)["redundancy"]
+    redundancy = describe_run(run)["redundancy"]
     frame = pandas.read_csv(run.parent / "rows.csv")
-    assert len(found["names"]) >= 2
-    np.testing.assert_allclose(found["correlation"], frame[found["names"]].corr(), atol=1e-4)
-    assert found["n_rows"] == 200
+    assert len(redundancy["names"]) >= 2
+    np.testing.assert_allclose(
+        redundancy["correlation"], frame[redundancy["names"]].corr(), atol=1e-4
+    )
+    assert redundancy["n_rows"] == 200
 
 
 def test_columns_and_rows_of_the_same_data_have_the_same_redundancy(
@@ -80,14 +82,17 @@ def test_columns_and_rows_of_the_same_data_have_the_same_redundancy(
     columns = tmp_path / "columns.parquet"
     convert_to_columns(run.parent / "rows.csv", columns, "y")
     ss.select(columns, "saola", output=tmp_path / "run")
-    found, expected = describe_run(tmp_path / "run")["redundancy"], describe_run(run)["redundancy"]
-    np.testing.assert_allclose(found["correlation"], expected["correlation"], atol=1e-4)
+    redundancy, expected = (
+        describe_run(tmp_path / "run")["redundancy"],
+        describe_run(run)["redundancy"],
+    )
+    np.testing.assert_allclose(redundancy["correlation"], expected["correlation"], atol=1e-4)
 
 
 def test_data_that_cannot_be_read_again_is_said_to_be_so(run: Path, tmp_path: Path) -> None:
     assert "asked not to" in describe_run(run, read_data=False)["redundancy"]["missing"]
-    assert "not that of a run folder" in describe_run(make_record())["redundancy"]["missing"]
-    copy = copied(run, tmp_path)
+    assert "not from a run folder" in describe_run(make_record())["redundancy"]["missing"]
+    copy = copy_run(run, tmp_path)
     with (tmp_path / "rows.csv").open("a") as file:
         file.write("1,2,3,4,5,6,yes\n")
     assert "has changed" in describe_run(copy)["redundancy"]["missing"]
@@ -111,11 +116,11 @@ def test_mistakes_are_counted_in_windows() -> None:
         {"rows": 105, "mistakes": 44},
         {"rows": 200, "mistakes": 60},
     ]
-    found = mistakes_of([*trace, {"rows": 600, "mistakes": 60}])
-    assert found is not None
-    assert found["so_far"] == [0.4, 44 / 105, 0.3, 0.1]
-    assert found["windows"]["rows"] == [100, 200, 600]  # five rows are too few
-    assert found["windows"]["rate"] == [0.4, 0.2, 0.0]
+    mistakes = mistakes_of([*trace, {"rows": 600, "mistakes": 60}])
+    assert mistakes is not None
+    assert mistakes["so_far"] == [0.4, 44 / 105, 0.3, 0.1]
+    assert mistakes["windows"]["rows"] == [100, 200, 600]  # five rows are too few
+    assert mistakes["windows"]["rate"] == [0.4, 0.2, 0.0]
     fewer = mistakes_of(
         [{"rows": 100, "mistakes": 40}, {"rows": 200, "mistakes": 30}]
     )  # of another number of features
@@ -134,8 +139,8 @@ def test_stays_begin_and_end_where_features_enter_and_leave() -> None:
 
 
 def test_features_that_left_are_in_the_picture_under_their_ids() -> None:
-    found = describe_run(make_record())["changes"]
-    names = {one["name"]: one["selected"] for one in found["features"]}
+    changes = describe_run(make_record())["changes"]
+    names = {feature["name"]: feature["selected"] for feature in changes["features"]}
     assert names == {
         "1": True,
         "2": True,
@@ -144,19 +149,19 @@ def test_features_that_left_are_in_the_picture_under_their_ids() -> None:
         "5": True,
         "66": False,
     }  # 1-based, as in the file
-    assert found["n_gone"] == 1
+    assert changes["n_gone"] == 1
 
 
 def test_a_description_is_what_json_holds_and_says_the_same_as_the_record() -> None:
     record = make_record()
-    found = describe_run(record)
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert found["quality"]["mistake_rate"] == summarize(record)["mistake_rate"]
+    description = describe_run(record)
+    assert json.loads(json.dumps(description, allow_nan=False)) == description
+    assert description["quality"]["mistake_rate"] == summarize(record)["mistake_rate"]
     best = record.table(1)[0]
-    assert {key: column[0] for key, column in found["selected"].items()} == best
-    assert found["curve"]["taken"] == 60
-    assert found["curve"]["automatic"]
-    assert found["asked"]["params"] == {"n_features_to_select": "auto"}
+    assert {key: column[0] for key, column in description["selected"].items()} == best
+    assert description["curve"]["taken"] == 60
+    assert description["curve"]["automatic"]
+    assert description["asked"]["params"] == {"n_features_to_select": "auto"}
 
 
 @pytest.mark.parametrize(
@@ -188,11 +193,11 @@ def test_the_headline_says_how_good_the_selection_is(
 
 def test_a_comparison_is_described_by_its_own_figures() -> None:
     comparison = make_comparison()
-    found = describe_comparison(comparison)
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert found["ranks"]["average"]["sofs"] == 1.0
-    assert found["n_failed"] == 1
-    assert found["headline"].startswith(
+    description = describe_comparison(comparison)
+    assert json.loads(json.dumps(description, allow_nan=False)) == description
+    assert description["ranks"]["average"]["sofs"] == 1.0
+    assert description["n_failed"] == 1
+    assert description["headline"].startswith(
         "sofs ranks first on average over 3 data sets (mean rank 1.0)"
     )
     alone = describe_comparison(make_comparison(("news",)))
@@ -217,7 +222,7 @@ def test_the_folder_of_a_comparison_is_not_taken_for_a_run(run: Path, tmp_path: 
 
 def test_the_folder_of_a_result_is_not_written_to(run: Path, tmp_path: Path) -> None:
     make_comparison().save(tmp_path / "comparison")
-    result = copied(run, tmp_path)
+    result = copy_run(run, tmp_path)
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     for folder, what in ((result, "run"), (tmp_path / "comparison", "comparison")):
         for name in ("result.html", "run.html", "request.html", "report.html"):
@@ -236,13 +241,13 @@ def test_the_folder_of_a_result_is_not_written_to(run: Path, tmp_path: Path) -> 
 
 
 def test_what_cannot_be_a_report_is_refused(run: Path, tmp_path: Path) -> None:
-    with pytest.raises(ss.UsageError, match=r"ends in \.html"):
+    with pytest.raises(ss.UsageError, match=r"end in \.html"):
         write_report(run, tmp_path / "report.json")
     with pytest.raises(ss.UsageError, match="no run in this folder"):
         write_report(tmp_path, tmp_path / "report.html")
     with pytest.raises(ss.UsageError, match="at least one"):
         write_report([], tmp_path / "report.html")
-    copy = copied(run, tmp_path)
+    copy = copy_run(run, tmp_path)
     (copy / "result.json").unlink()
     with pytest.raises(ss.UsageError, match="not finished"):
         write_report(copy, tmp_path / "report.html")

@@ -214,7 +214,7 @@ def test_a_conversion_that_is_asked_to_end_leaves_nothing_half_written(
         assert left == []
     elif left:  # the work so far, which the same command goes on with
         assert left[0].endswith(".columns")
-        assert "the same command goes on from here" in messages
+        assert "the same command continues from here" in messages
     assert not output.exists()
 
 

@@ -127,9 +127,9 @@ def test_no_fraction_is_refused(fraction):
 
 def test_what_cannot_be_held_out_is_refused():
     rows = np.eye(4), [0, 1, 0, 1]
-    with pytest.raises(UsageError, match="selects features and predicts nothing"):
+    with pytest.raises(UsageError, match="selects features and does not predict"):
         ss.select(rows, "saola", test=0.2)
-    with pytest.raises(UsageError, match="rows are held out by one process"):
+    with pytest.raises(UsageError, match="rows cannot be held out with engine"):
         ss.select(rows, "sofs", 1, test=0.2, engine="local")
     once = BlockSource(iter(list(numbered(10).row_blocks())))
     with pytest.raises(UsageError, match="blocks: can be read only once"):

@@ -1,4 +1,4 @@
-"""Comparisons: against a naive loop, interrupted and resumed, on one process or two, with cells that fail."""
+"""Comparisons: against a naive loop, interrupted and resumed, in processes, with failing cells."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def problem(seed: int = 0, rows: int = 60) -> tuple[Any, Any]:
 
 
 class Counting(Bench):
-    """Counts what is run, of all benches."""
+    """A bench that counts what all benches run."""
 
     trials: ClassVar[list[Trial]] = []
 
@@ -52,7 +52,7 @@ class Counting(Bench):
 
 @pytest.fixture
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> list[Trial]:
-    """Run trials on a thread, which starts at once; what was run."""
+    """Run trials on a thread, which starts at once, and return the list of trials."""
     monkeypatch.setattr(comparing, "ProcessEngine", lambda jobs: ThreadEngine(1))
     monkeypatch.setattr(comparing, "Bench", Counting)
     Counting.trials = []
@@ -65,13 +65,13 @@ def without_times(comparison: ss.Comparison) -> pa.Table:
 
 def test_figures_are_those_of_a_naive_loop(in_this_process: list[Trial]) -> None:
     X, y = problem()
-    found = iter(ss.compare((X, y), ["sofs", "f-test"], [1, 3], folds=2, seeds=2).lines())
+    lines = iter(ss.compare((X, y), ["sofs", "f-test"], [1, 3], folds=2, seeds=2).lines())
     for method in ("sofs", "f-test"):
         for k in (1, 3):
             for seed in (0, 1):
                 folds = StratifiedKFold(2, shuffle=True, random_state=seed).split(X, y)
                 for fold, (train, test) in enumerate(folds):
-                    line = next(found)
+                    line = next(lines)
                     if method == "sofs":
                         selector = ss.SOFS(k).fit(X[train], y[train])
                         chosen = selector.get_support(indices=True)
@@ -99,22 +99,22 @@ def test_figures_are_those_of_a_naive_loop(in_this_process: list[Trial]) -> None
                     )
                     assert line["auc"] == pytest.approx(roc_auc_score(y[test], scores))
                     if method == "sofs":
-                        own = next(found)
-                        assert own["model"] == "own"
-                        assert own["accuracy"] == selector.score(X[test], y[test])
-                        assert own["auc"] == pytest.approx(
+                        own_line = next(lines)
+                        assert own_line["model"] == "own"
+                        assert own_line["accuracy"] == selector.score(X[test], y[test])
+                        assert own_line["auc"] == pytest.approx(
                             roc_auc_score(y[test], selector.decision_function(X[test]))
                         )
-    assert next(found, None) is None
+    assert next(lines, None) is None
 
 
 def test_hold_out_is_what_select_measures(in_this_process: list[Trial]) -> None:
-    """Test rows may have more features, or fewer; a seed other than 0 shuffles the rows to learn from."""
+    """Check test rows with more features, or fewer; seeds but 0 shuffle the training rows."""
     X, y = problem(1)
     wide = csr_array(np.hstack([X, np.ones((60, 2))]))
     for test in (wide, csr_array(X[:, :6])):
-        found = ss.compare((csr_array(X), y), "sofs", 3, test=(test, y), seeds=2).lines()
-        for line in found:
+        lines = ss.compare((csr_array(X), y), "sofs", 3, test=(test, y), seeds=2).lines()
+        for line in lines:
             rows = np.arange(60) if line["seed"] == 0 else np.random.default_rng(1).permutation(60)
             record = ss.select((csr_array(X)[rows], y[rows]), "sofs", 3, test=(test, y))
             assert line["selected"] == record.selection.indices.tolist()
@@ -124,7 +124,7 @@ def test_hold_out_is_what_select_measures(in_this_process: list[Trial]) -> None:
                 assert line["auc"] == pytest.approx(record.details["test_auc"])
             assert line["online_mistake_rate"] == record.mistakes / 60
     assert (
-        found[0]["selected"] != found[2]["selected"] or found[0]["accuracy"] != found[2]["accuracy"]
+        lines[0]["selected"] != lines[2]["selected"] or lines[0]["accuracy"] != lines[2]["accuracy"]
     )
 
 
@@ -214,15 +214,15 @@ def test_processes_give_the_same_table_and_end(
 def test_what_fails_is_a_line_with_the_reason(tmp_path: Path, in_this_process: list[Trial]) -> None:
     X, _ = problem()
     numbers = X[:, 0] + 0.1 * X[:, 1]
-    found = ss.compare((X, numbers), ["sofs", "chi2", "saola"], 2, folds=2, output=tmp_path)
-    errors = {line["method"]: line["error"] for line in found.lines()}
+    comparison = ss.compare((X, numbers), ["sofs", "chi2", "saola"], 2, folds=2, output=tmp_path)
+    errors = {line["method"]: line["error"] for line in comparison.lines()}
     assert (
         "but the target holds numbers; methods that learn numbers: sofs-regressor" in errors["sofs"]
     )
     assert "chi2 is for classes" in errors["chi2"]
     assert errors["saola"] is None
-    assert found.best()[0]["method"] == "saola"
-    assert "(6 failed)" in repr(found)
+    assert comparison.best()[0]["method"] == "saola"
+    assert "(6 failed)" in repr(comparison)
     in_this_process.clear()
     ss.compare((X, numbers), ["sofs", "chi2", "saola"], 2, folds=2, output=tmp_path)
     assert not in_this_process  # a reason that lasts is kept
@@ -240,8 +240,8 @@ def test_lost_workers_and_lack_of_memory_are_tried_again(
             return Answer(answer.worker, lost=True) if lost else answer
 
     monkeypatch.setattr(comparing, "ProcessEngine", lambda jobs: Losing(1))
-    found = ss.compare(problem(), "f-test", [1, 2], folds=2, output=tmp_path)
-    errors = [line["error"] for line in found.lines()]
+    comparison = ss.compare(problem(), "f-test", [1, 2], folds=2, output=tmp_path)
+    errors = [line["error"] for line in comparison.lines()]
     assert errors == [comparing.LOST, None, None, None]
 
     def without_memory(*_: Any) -> Any:
@@ -278,14 +278,14 @@ def test_integers_are_what_the_task_says_for_every_method(
 def test_methods_get_the_numbers_of_features_that_they_can_take(
     in_this_process: list[Trial],
 ) -> None:
-    found = ss.compare(
+    comparison = ss.compare(
         problem(),
         ["saola", "osfs", "f-test"],
         [2, "auto"],
         folds=2,
         params={"saola": {"alpha": 0.2}},
     )
-    asked = {(line["method"], line["k"]) for line in found.lines()}
+    asked = {(line["method"], line["k"]) for line in comparison.lines()}
     assert asked == {("saola", 2), ("saola", None), ("osfs", None), ("f-test", 2)}
     assert {trial.params.get("alpha") for trial in in_this_process if trial.method == "saola"} == {
         0.2
@@ -312,23 +312,26 @@ def test_damaged_cells_are_made_again(tmp_path: Path, in_this_process: list[Tria
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"methods": "sosf"}, "did you mean sofs.*rivals of scikit-learn are chi2"),
-        ({"methods": []}, "there is no method"),
+        ({"methods": "sosf"}, "did you mean sofs.*methods of scikit-learn are chi2"),
+        ({"methods": []}, "no method is given"),
         ({"ks": [0]}, "ks: must be .* got 0"),
         ({"ks": [2.5]}, "ks: must be .* got 2.5"),
         ({"seeds": 0}, "seeds: .* got 0"),
         ({"seeds": [-1]}, "seeds: .* got -1"),
         ({"folds": 1}, "folds: .* got 1"),
         ({"jobs": 0}, "jobs: .* got 0"),
-        ({"models": "own"}, "comes by itself"),
+        ({"models": "own"}, "is added automatically"),
         ({"models": "forst"}, "did you mean forest"),
         ({"task": "guess"}, "task: .* got 'guess'"),
-        ({"params": {"saola": {"alpha": 0.1}}}, "parameters of saola, which is not compared"),
-        ({"params": {"f-test": {"alpha": 0.1}}}, "has no parameters here"),
+        (
+            {"params": {"saola": {"alpha": 0.1}}},
+            "parameters are given for saola, which is not compared",
+        ),
+        ({"params": {"f-test": {"alpha": 0.1}}}, "its parameters cannot be set"),
         ({"params": {"sofs": {"n_features_to_select": 3}}}, "give it as ks"),
         ({"params": {"sofs": {"gama": 3}}}, "did you mean gamma"),
         ({"params": {"sofs": {"gamma": -3}}}, "sofs: gamma=-3: must be"),
-        ({"missing": "skip"}, "needs every value"),
+        ({"missing": "skip"}, "do not support missing values"),
         ({"test": [problem(), problem()]}, "1 data sets and 2 to test on"),
         ({"test": {"other": problem()}}, "must have the names"),
     ],
@@ -358,16 +361,16 @@ def test_data_that_cannot_be_compared_on_is_refused(data: Any, message: str) -> 
 
 
 def test_data_is_named_by_its_files(tmp_path: Path) -> None:
-    from streamsieve.workflow.sets import named_sets
+    from streamsieve.workflow.sets import name_sets
 
-    assert list(named_sets(["a/one.svm.xz", "b/two.csv"])) == ["one", "two"]
-    assert list(named_sets(["a/one.svm", "b/one.svm"])) == ["a/one.svm", "b/one.svm"]
-    assert list(named_sets([problem(), problem()])) == ["data 1", "data 2"]
-    assert list(named_sets(problem())) == ["data"]
+    assert list(name_sets(["a/one.svm.xz", "b/two.csv"])) == ["one", "two"]
+    assert list(name_sets(["a/one.svm", "b/one.svm"])) == ["a/one.svm", "b/one.svm"]
+    assert list(name_sets([problem(), problem()])) == ["data 1", "data 2"]
+    assert list(name_sets(problem())) == ["data"]
     with pytest.raises(UsageError, match="the same"):
-        named_sets(["one.svm", "one.svm"])
+        name_sets(["one.svm", "one.svm"])
     with pytest.raises(UsageError, match="no data"):
-        named_sets([])
+        name_sets([])
 
 
 # ---- what a comparison says
@@ -408,8 +411,8 @@ def test_summary_best_and_stability_by_hand() -> None:
     )
     lines[-1]["n_selected"] = 1
     lines.append(lines[-1] | {"seed": 1, "accuracy": None, "selected": None, "error": "it broke"})
-    found = ss.Comparison.of(lines, request_of("one", methods=("a", "b")))
-    first, _, last = found.summary()
+    comparison = ss.Comparison.of(lines, request_of("one", methods=("a", "b")))
+    first, _, last = comparison.summary()
     assert first["accuracy"] == pytest.approx(0.6)
     assert first["accuracy_sd"] == pytest.approx(0.2 / np.sqrt(2))
     assert (last["n"], last["failed"], last["error"], last["accuracy_sd"]) == (
@@ -418,18 +421,18 @@ def test_summary_best_and_stability_by_hand() -> None:
         "it broke",
         None,
     )
-    assert [(line["method"], line["k"]) for line in found.best()] == [
+    assert [(line["method"], line["k"]) for line in comparison.best()] == [
         ("b", 2)
     ]  # fewer features, at the same accuracy
-    assert [(line["method"], line["value"]) for line in found.stability()] == [
+    assert [(line["method"], line["value"]) for line in comparison.stability()] == [
         ("a", 1.0),
         ("a", 1.0),
     ]
-    assert found.ranks().average == {"b": 1.0, "a": 2.0}  # a: the mean of 0.6 and 0.9
-    assert found.ranks(k=2).average == {"a": 1.5, "b": 1.5}
-    assert found.ranks().critical_difference is None
+    assert comparison.ranks().average == {"b": 1.0, "a": 2.0}  # a: the mean of 0.6 and 0.9
+    assert comparison.ranks(k=2).average == {"a": 1.5, "b": 1.5}
+    assert comparison.ranks().critical_difference is None
     with pytest.raises(UsageError, match="unknown measure"):
-        found.ranks("beauty")
+        comparison.ranks("beauty")
 
 
 def test_ranks_over_data_sets_are_friedmans() -> None:
@@ -470,12 +473,12 @@ def test_a_saved_comparison_is_the_same(tmp_path: Path) -> None:
 
 def test_hostile_names_are_shown_as_text() -> None:
     lines = lines_of({(HOSTILE, "a", 1): [0.5], (HOSTILE, "b", 2): [0.9]})
-    found = ss.Comparison.of(lines, request_of(HOSTILE, methods=("a", "b")))
-    assert "\x1b" not in repr(found)
-    assert "b k=2 (90.0%)" in repr(found)
-    page = found._repr_html_()
+    comparison = ss.Comparison.of(lines, request_of(HOSTILE, methods=("a", "b")))
+    assert "\x1b" not in repr(comparison)
+    assert "b k=2 (90.0%)" in repr(comparison)
+    page = comparison._repr_html_()
     assert "\x1b" not in page
     assert "<script>" not in page
     assert "&lt;script&gt;" in page
-    assert len(found.to_pandas()) == 2
-    assert "<script>" not in found.plot()._repr_html_()
+    assert len(comparison.to_pandas()) == 2
+    assert "<script>" not in comparison.plot()._repr_html_()

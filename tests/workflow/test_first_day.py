@@ -1,4 +1,4 @@
-"""The first day with streamsieve, as users spend it: their own tables, words, logs, genes and streams."""
+"""A first day with streamsieve: the users' own tables, words, logs, genes and streams."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ WORDS = ROOT / "examples" / "data" / "baseball_hockey"
 
 
 def say(*words: Any, code: int = 0) -> None:
-    """A command, in this process."""
+    """Run a command in this process."""
     with pytest.raises(SystemExit) as end:
         main([str(word) for word in words])
     assert end.value.code == code, words
@@ -39,7 +39,7 @@ def printed(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 def customers(n_rows: int = 600, seed: int = 0) -> pd.DataFrame:
-    """A table as people have it: text, categories, truth values, dates, missing values, an id."""
+    """Return a realistic table: text, categories, booleans, dates, missing values, an id."""
     random = np.random.default_rng(seed)
     city = random.choice(["Bern", "Oslo", "Rome"], n_rows)
     active = random.random(n_rows) < 0.5
@@ -98,12 +98,12 @@ def test_a_csv_with_an_id_column_and_three_classes(
     assert re.search(r"'spent'.*--missing", printed(capsys))
     say(*select, "--missing", "mean", "--drop", "customer_id", "-o", tmp_path / "run", "--json")
     output = capsys.readouterr()
-    found = json.loads(output.out)
-    assert found["test_accuracy"] > 0.85
-    assert {"city=Oslo", "city=Rome"} <= set(found["names"])
+    result = json.loads(output.out)
+    assert result["test_accuracy"] > 0.85
+    assert {"city=Oslo", "city=Rome"} <= set(result["names"])
     say("predict", tmp_path / "run", tmp_path / "new.csv", "-o", tmp_path / "labels.txt")
     labels = (tmp_path / "labels.txt").read_text().split()
-    assert accuracy_score(table["churn"][600:], labels) == pytest.approx(found["test_accuracy"])
+    assert accuracy_score(table["churn"][600:], labels) == pytest.approx(result["test_accuracy"])
 
 
 def test_words_of_a_vectorizer() -> None:
@@ -169,9 +169,9 @@ def test_genes_with_named_groups(tmp_path: Path, capsys: pytest.CaptureFixture[s
     say(
         "select", genes, "-m", "group-saola", "--groups", pathways, "-o", tmp_path / "run", "--json"
     )
-    found = json.loads(capsys.readouterr().out)
-    assert found["details"]["groups"] == [
-        f"pathway {(index + 1) % 97}" for index in found["selected"]
+    result = json.loads(capsys.readouterr().out)
+    assert result["details"]["groups"] == [
+        f"pathway {(index + 1) % 97}" for index in result["selected"]
     ]
     say("select", genes, "-m", "group-saola", "-k", "5")
     assert re.search(r"note: .*--groups", printed(capsys))

@@ -1,4 +1,4 @@
-"""Limits: memory that a run may take, time that it says it takes, disks that are full."""
+"""Limits: the memory that a run may take, the times that it reports, full disks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ LAUNCH = """
 import os, sys
 pid = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ)
 _, status, usage = os.wait4(pid, 0)
-print(os.waitstatus_to_exitcode(status), usage.ru_maxrss * (1 if sys.platform == "darwin" else 1024))
+unit = 1 if sys.platform == "darwin" else 1024
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss * unit)
 """
 
 
@@ -72,13 +73,13 @@ def table(path: Path, n_rows: int, n_columns: int, **options: int) -> Path:
     random = np.random.default_rng(0)
     X = random.standard_normal((n_rows, n_columns)).astype(np.float32).round(3)
     columns = {f"c{number}": X[:, number] for number in range(n_columns)}
-    known = pa.table({**columns, "t": (X[:, 1] + X[:, 2] > 0).astype(np.int64)})
+    columns_table = pa.table({**columns, "t": (X[:, 1] + X[:, 2] > 0).astype(np.int64)})
     if path.suffix == ".csv":
         from pyarrow import csv
 
-        csv.write_csv(known, path)
+        csv.write_csv(columns_table, path)
     else:
-        pq.write_table(known, path, **options)
+        pq.write_table(columns_table, path, **options)
     return path
 
 
@@ -111,16 +112,16 @@ def test_what_a_container_caches_of_files_is_available(
 
 def test_a_limit_bounds_what_is_available_in_all_threads():
     free, total = available_memory(), resident_memory() + 1500 * MB
-    found = []
+    sizes = []
     with limited(total):
         for_reading = reading_bytes()
-        worker = threading.Thread(target=lambda: found.append(available_memory()))
+        worker = threading.Thread(target=lambda: sizes.append(available_memory()))
         worker.start()
         worker.join()
         assert reading_threads() <= max(1, for_reading // machine.BYTES_PER_THREAD)
         with limited(10**15):  # a larger one inside changes nothing
             assert reading_bytes() == for_reading
-    assert found[0] + for_reading <= 1500 * MB
+    assert sizes[0] + for_reading <= 1500 * MB
     assert available_memory() >= 0.5 * free
     assert not machine.is_limited()
 
@@ -240,7 +241,7 @@ def test_a_resumed_run_keeps_its_limit(tmp_path, monkeypatch):
 
 
 def test_a_limit_and_workers_are_refused_together(tmp_path):
-    with pytest.raises(ss.UsageError, match="a limit of memory is for one process"):
+    with pytest.raises(ss.UsageError, match="a memory limit is for one process"):
         ss.select("synthetic:x1?rows=10", engine="local", memory="4GB")
 
 
@@ -309,17 +310,17 @@ def test_rows_go_through_a_file_where_a_limit_leaves_no_room_for_their_columns(
     monkeypatch.setattr(select, "available_memory", lambda: 200_000)
     scatter = buckets.scatter
     monkeypatch.setattr(
-        buckets, "scatter", lambda *known: scattered.append(known) or scatter(*known)
+        buckets, "scatter", lambda *arguments: scattered.append(arguments) or scatter(*arguments)
     )
-    found = ss.select(tmp_path / "rows.svm", "saola", memory="4GB")
+    record = ss.select(tmp_path / "rows.svm", "saola", memory="4GB")
     assert scattered
-    assert found.selection.indices.tolist() == expected.selection.indices.tolist()
-    assert found.n_rows == 300
+    assert record.selection.indices.tolist() == expected.selection.indices.tolist()
+    assert record.n_rows == 300
 
 
 @pytest.fixture
 def mount(tmp_path, monkeypatch):
-    """Return a function that makes the file system of all folders here seem to be of another type."""
+    """Return a function that changes the apparent type of the file system of all folders."""
     device = os.stat(tmp_path).st_dev
     monkeypatch.setattr(machine, "MOUNTS", tmp_path / "mounts")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
@@ -364,7 +365,7 @@ def test_rows_that_go_through_a_file_are_in_the_scratch_folder(tmp_path, monkeyp
     monkeypatch.setattr(select, "scratch_folder", lambda: tmp_path)
     transposed = select.transposed
     monkeypatch.setattr(
-        select, "transposed", lambda *known: seen.append(known[2]) or transposed(*known)
+        select, "transposed", lambda *arguments: seen.append(arguments[2]) or transposed(*arguments)
     )
     ss.select(tmp_path / "rows.svm", "saola", memory="4GB")
     assert [path.parent.parent for path in seen] == [tmp_path]

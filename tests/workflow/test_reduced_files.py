@@ -1,4 +1,4 @@
-"""Select, apply, predict: what a reduced file is predicted as, in every format; and what is refused."""
+"""Select, apply, predict: predictions of reduced files in every format, and refusals."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streamsieve.runs import RunDirectory
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import BlockSource
 from streamsieve.sources.writers import write_rows
-from streamsieve.workflow.row_norms import beside
+from streamsieve.workflow.row_norms import lengths_path
 
 ROWS, FEATURES, KEPT = 240, 30, 6
 SPARSE = {
@@ -38,7 +38,7 @@ TARGET = "bought"
 
 
 def some_rows() -> tuple[np.ndarray, np.ndarray]:
-    """Counts of different lengths, some columns of them dense: what "auto" centres, scales and divides by."""
+    """Return counts of different sums, some columns dense, for normalize="auto"."""
     rng = np.random.default_rng(5)
     X = rng.poisson(0.4, (ROWS, FEATURES)).astype(np.float32) * rng.integers(1, 9, ROWS)[:, None]
     X[:, 20:24] = rng.normal(3.0, 1.0, (ROWS, 4))
@@ -48,7 +48,7 @@ def some_rows() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same rows in every format, and a run on each."""
+    """Return a folder with the same rows in every format, and a run on each."""
     folder = tmp_path_factory.mktemp("formats")
     X, y = some_rows()
     for name in SPARSE.values():
@@ -64,11 +64,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def predicted(run: Path, data: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Labels and scores, and that the accuracy is good if there are labels."""
+def predict(run: Path, data: Any, **options: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Return the labels and the scores that a run predicts."""
     blocks = list(workflow.predict(run, data, **options))
     labels, scores = (
-        np.concatenate([getattr(found, name) for found, _ in blocks])
+        np.concatenate([getattr(prediction, name) for prediction, _ in blocks])
         for name in ("labels", "scores")
     )
     return labels, scores
@@ -94,13 +94,13 @@ def test_reduced_rows_are_predicted_as_complete_ones(
     )
     is_table = output in ("csv", "tsv.gz") or (kind in TABLES and output in ("parquet", "arrow"))
     if is_table and renumber:
-        with pytest.raises(ss.UsageError, match="a table has its columns by name; omit renumber"):
+        with pytest.raises(ss.UsageError, match="the columns of a table have names; omit renumber"):
             workflow.apply(run, data, reduced, renumber=renumber)
         return
     assert workflow.apply(run, data, reduced, renumber=renumber) == ROWS
-    expected, found = predicted(run, data), predicted(run, reduced)
-    np.testing.assert_array_equal(found[0], expected[0])
-    np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
+    expected, reduced_result = predict(run, data), predict(run, reduced)
+    np.testing.assert_array_equal(reduced_result[0], expected[0])
+    np.testing.assert_allclose(reduced_result[1], expected[1], rtol=1e-6)
     assert accuracy(run, reduced) == accuracy(run, data) > 0.8
     width = ss.open_source(
         reduced, target=(TARGET if kind in TABLES else "label") if is_table else None
@@ -119,14 +119,14 @@ def test_selected_columns_are_enough_in_any_order_without_labels(
     table = pd.read_csv(tmp_path / "reduced.csv").drop(columns=TARGET)
     shuffled = table.assign(more=1.0)[["more", *reversed(table.columns)]]
     shuffled.to_csv(tmp_path / "other.csv", index=False)
-    beside(tmp_path / "reduced.csv").unlink()
+    lengths_path(tmp_path / "reduced.csv").unlink()
     table.to_csv(tmp_path / "reduced.csv", index=False)
-    same = predicted(run, tmp_path / "other.csv")[1]
-    np.testing.assert_allclose(same, predicted(run, tmp_path / "reduced.csv")[1])
-    np.testing.assert_allclose(same, predicted(run, (shuffled, None))[1])
+    same = predict(run, tmp_path / "other.csv")[1]
+    np.testing.assert_allclose(same, predict(run, tmp_path / "reduced.csv")[1])
+    np.testing.assert_allclose(same, predict(run, (shuffled, None))[1])
     shuffled.drop(columns=table.columns[2]).to_csv(tmp_path / "fewer.csv", index=False)
     with pytest.raises(ss.DataError, match=f"the column '{table.columns[2]}' is not there"):
-        predicted(run, tmp_path / "fewer.csv")
+        predict(run, tmp_path / "fewer.csv")
 
 
 def test_lengths_that_are_not_known_are_estimated_and_said_to_be(
@@ -134,24 +134,22 @@ def test_lengths_that_are_not_known_are_estimated_and_said_to_be(
 ) -> None:
     run, data = folder / "run-csv", folder / SOURCES["csv"]
     workflow.apply(run, data, tmp_path / "reduced.csv")
-    complete = predicted(run, data)[0]
+    complete = predict(run, data)[0]
     with caplog.at_level(logging.WARNING, "streamsieve"):
-        assert np.array_equal(predicted(run, tmp_path / "reduced.csv")[0], complete)
+        assert np.array_equal(predict(run, tmp_path / "reduced.csv")[0], complete)
         assert not caplog.records
         shutil.copy(tmp_path / "reduced.csv", tmp_path / "moved.csv")
-        assert np.mean(predicted(run, tmp_path / "moved.csv")[0] == complete) > 0.95
-        shutil.copy(beside(tmp_path / "reduced.csv"), beside(tmp_path / "changed.csv"))
+        assert np.mean(predict(run, tmp_path / "moved.csv")[0] == complete) > 0.95
+        shutil.copy(lengths_path(tmp_path / "reduced.csv"), lengths_path(tmp_path / "changed.csv"))
         pd.read_csv(tmp_path / "reduced.csv").iloc[::-1].to_csv(
             tmp_path / "changed.csv", index=False
         )
-        predicted(run, tmp_path / "changed.csv")
-        beside(tmp_path / "reduced.csv").write_bytes(b"{}")
-        predicted(run, tmp_path / "reduced.csv")
-    reasons = [
-        record.getMessage().split("not known (")[1].split(")")[0] for record in caplog.records
-    ]
+        predict(run, tmp_path / "changed.csv")
+        lengths_path(tmp_path / "reduced.csv").write_bytes(b"{}")
+        predict(run, tmp_path / "reduced.csv")
+    reasons = [record.getMessage().split("unknown (")[1].split(")")[0] for record in caplog.records]
     assert reasons == [
-        "there is no .moved.csv.lengths beside it",
+        ".moved.csv.lengths is missing",
         "changed.csv has changed since .changed.csv.lengths was written",
         ".reduced.csv.lengths is damaged",
     ]
@@ -168,7 +166,7 @@ def test_reduced_rows_of_a_zero_based_run_are_written_as_predict_reads_them(
     )
     ss.select(data, n_features_to_select=KEPT, zero_based=True, output=run)
     workflow.apply(run, data, reduced, renumber=renumber)
-    np.testing.assert_array_equal(predicted(run, reduced)[0], predicted(run, data)[0])
+    np.testing.assert_array_equal(predict(run, reduced)[0], predict(run, data)[0])
 
 
 OMITTED = {
@@ -184,12 +182,12 @@ def test_omitted_ids_are_those_of_the_training_in_every_later_file(
 ) -> None:
     data, run, given = folder / SPARSE["svm"], tmp_path / "run", {option: OMITTED[option]}
     record = ss.select(data, n_features_to_select=4, output=run, test=folder / later, **given)
-    expected = predicted(run, data)
-    np.testing.assert_array_equal(predicted(run, folder / later)[1], expected[1])
+    expected = predict(run, data)
+    np.testing.assert_array_equal(predict(run, folder / later)[1], expected[1])
     assert record.test_accuracy == accuracy(run, data)
     for renumber in (False, True):
         workflow.apply(run, folder / later, tmp_path / later, renumber=renumber)
-        np.testing.assert_allclose(predicted(run, tmp_path / later)[1], expected[1], rtol=1e-6)
+        np.testing.assert_allclose(predict(run, tmp_path / later)[1], expected[1], rtol=1e-6)
 
 
 def test_all_features_that_are_kept_make_complete_rows(
@@ -198,7 +196,7 @@ def test_all_features_that_are_kept_make_complete_rows(
     data, run = folder / SPARSE["svm"], tmp_path / "run"
     ss.select(data, n_features_to_select=4, only="3,12,22,23", output=run)
     with caplog.at_level(logging.WARNING, "streamsieve"):
-        predicted(run, data)
+        predict(run, data)
     assert not caplog.records
 
 
@@ -237,16 +235,16 @@ def test_complete_rows_are_known_as_such_however_small_their_blocks_are(
     X[:2] = 0
     X[0, selected] = 1.0  # a row without other features, and one without values
     whole = ArraySource(csr_array(X), y, name="rows")
-    expected = predicted(run, whole)
+    expected = predict(run, whole)
     single = list(ArraySource(csr_array(X), y, name="rows", block_rows=1).row_blocks())
     with caplog.at_level(logging.WARNING, "streamsieve"):
-        found = predicted(run, BlockSource(iter(single), n_features=FEATURES))
+        result = predict(run, BlockSource(iter(single), n_features=FEATURES))
         workflow.apply(
             run, BlockSource(iter(single), n_features=FEATURES), tmp_path / "reduced.npz"
         )
-        reduced = predicted(run, tmp_path / "reduced.npz")
+        reduced = predict(run, tmp_path / "reduced.npz")
     assert not caplog.records
-    np.testing.assert_array_equal(found[1], expected[1])
+    np.testing.assert_array_equal(result[1], expected[1])
     np.testing.assert_allclose(reduced[1], expected[1], rtol=1e-6)
 
 
@@ -266,7 +264,7 @@ def test_rows_that_another_selection_has_renumbered_are_refused(
     workflow.convert(tmp_path / "reduced.svm", tmp_path / "copy.npz")
     with pytest.raises(ss.DataError, match="renumbered, and not by the selection of this run"):
         workflow.predict(run, tmp_path / "copy.npz")
-    with pytest.raises(ss.UsageError, match="have no names that a table could call them by"):
+    with pytest.raises(ss.UsageError, match="have no names for the columns of a table"):
         workflow.convert(tmp_path / "reduced.svm", tmp_path / "copy.csv")
 
 
@@ -296,7 +294,7 @@ def test_columns_of_methods_that_read_columns_are_found_by_name(
     table[table.columns[::-1]].to_csv(tmp_path / "other.csv", index=False)
     assert accuracy(tmp_path / "run", tmp_path / "other.csv") == accuracy(tmp_path / "run", data)
     workflow.apply(tmp_path / "run", tmp_path / "other.csv", tmp_path / "reduced.svm")
-    assert not beside(tmp_path / "reduced.svm").exists()
+    assert not lengths_path(tmp_path / "reduced.svm").exists()
     assert accuracy(tmp_path / "run", tmp_path / "reduced.svm") == accuracy(tmp_path / "run", data)
 
 
@@ -312,7 +310,7 @@ def test_a_method_that_predicts_with_all_features_says_so(
     workflow.apply(tmp_path / "run", folder / "table.csv", tmp_path / "reduced.npz")
     with caplog.at_level(logging.WARNING, "streamsieve"):
         list(workflow.predict(tmp_path / "run", tmp_path / "reduced.npz"))
-    assert "arow predicts with all; predict the complete rows" in caplog.text
+    assert "arow predicts with all features; predict the complete rows" in caplog.text
 
 
 @pytest.mark.parametrize("kept", [2, 3])
@@ -331,16 +329,16 @@ def test_a_selected_date_is_predicted_from_the_days_that_apply_writes(
     assert record.selection.names is not None
     assert "since" in record.selection.names
     workflow.apply(run, data, reduced)
-    np.testing.assert_array_equal(predicted(run, reduced)[0], predicted(run, data)[0])
+    np.testing.assert_array_equal(predict(run, reduced)[0], predict(run, data)[0])
     chosen = frame[[*record.selection.names, "y"]]
     chosen.to_csv(tmp_path / "chosen.csv", index=False)  # dates as they are, which are days no less
     np.testing.assert_array_equal(
-        predicted(run, (chosen, None))[0], predicted(run, tmp_path / "chosen.csv")[0]
+        predict(run, (chosen, None))[0], predict(run, tmp_path / "chosen.csv")[0]
     )
     if kept < 3:
         frame.assign(since=days).to_csv(tmp_path / "other.csv", index=False)
         with pytest.raises(ss.DataError, match="expected a date such as 2024-01-31 as in the"):
-            predicted(run, tmp_path / "other.csv")
+            predict(run, tmp_path / "other.csv")
 
 
 @pytest.mark.parametrize("kind", ["svm", "csv"])
@@ -354,7 +352,7 @@ def test_rows_of_which_nothing_was_selected_are_predicted(
     )
     assert not len(record.selection)
     workflow.apply(run, data, reduced)
-    np.testing.assert_array_equal(predicted(run, reduced)[1], predicted(run, data)[1])
+    np.testing.assert_array_equal(predict(run, reduced)[1], predict(run, data)[1])
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet", "arrow"])
@@ -382,11 +380,11 @@ def test_rows_without_labels_are_reduced_and_predicted(folder: Path, tmp_path: P
     run, data = folder / "run-svm", folder / SOURCES["svm"]
     lines = [line.split(" ", 1)[1] for line in data.read_text().splitlines()]
     (tmp_path / "new.svm").write_text("\n".join(lines) + "\n")
-    expected = predicted(run, data)[0]
-    assert np.array_equal(predicted(run, tmp_path / "new.svm")[0], expected)
+    expected = predict(run, data)[0]
+    assert np.array_equal(predict(run, tmp_path / "new.svm")[0], expected)
     for suffix in ("csv", "parquet", "npz"):
         workflow.apply(run, tmp_path / "new.svm", tmp_path / f"reduced.{suffix}")
-        assert np.array_equal(predicted(run, tmp_path / f"reduced.{suffix}")[0], expected)
+        assert np.array_equal(predict(run, tmp_path / f"reduced.{suffix}")[0], expected)
     with pytest.raises(
         ss.DataError, match="the rows have no labels, which svmlight text must have"
     ):
@@ -395,7 +393,7 @@ def test_rows_without_labels_are_reduced_and_predicted(folder: Path, tmp_path: P
         ss.select(tmp_path / "new.svm")
     (tmp_path / "mixed.svm").write_text("1 1:1\n2:1\n")
     with pytest.raises(ss.DataError, match=r"mixed.svm:2: there is no label"):
-        predicted(run, tmp_path / "mixed.svm")
+        predict(run, tmp_path / "mixed.svm")
 
 
 @pytest.mark.parametrize("suffix", ["svm", "npz", "parquet", "arrow"])
@@ -448,7 +446,7 @@ def test_names_of_a_file_of_columns_are_kept(
             "label", errors="ignore"
         ).tolist() == list(record.selection.names)
     if method == "sofs":
-        np.testing.assert_array_equal(predicted(run, table)[0], predicted(run, columns)[0])
+        np.testing.assert_array_equal(predict(run, table)[0], predict(run, columns)[0])
 
 
 @pytest.mark.parametrize("form", ["svm", "columns.parquet"])
@@ -486,7 +484,7 @@ def test_rows_to_test_on_may_be_a_table_with_the_names_of_a_file_of_columns(
 
 @pytest.fixture(scope="module")
 def skipping(folder: Path) -> tuple[Path, Path]:
-    """A run that skips missing values, and its table."""
+    """Return a run that skips missing values, and its table."""
     table = pd.read_csv(folder / TABLES["csv"])
     table.loc[3, "column 21"] = np.nan
     table.to_csv(folder / "gaps.csv", index=False)
@@ -505,11 +503,11 @@ def test_missing_values_that_a_method_skips_are_written_as_transform_gives_them(
     workflow.apply(run, data, reduced)
     model, rows = ss.load(run), pd.read_csv(data).drop(columns=TARGET).to_numpy()
     blocks = ss.open_source(reduced, target=None if suffix == "npz" else TARGET).row_blocks("keep")
-    found = np.concatenate([block.to_dense() for block in blocks])
+    written = np.concatenate([block.to_dense() for block in blocks])
     expected = model.transform(rows).astype(np.float32)
     assert np.isnan(expected).sum() == 1
     np.testing.assert_array_equal(
-        found[:, model.get_support()] if suffix == "npz" else found, expected
+        written[:, model.get_support()] if suffix == "npz" else written, expected
     )
     if suffix == "csv":
         assert ",," in f",{reduced.read_text().splitlines()[4]}"

@@ -22,14 +22,14 @@ from .terminal import MAX_LINE_LENGTH, begin_notes, printable, remark, say
 
 FAILED, MISUSED = 1, 2
 SIGNALLED = 128  # and the number of the signal
-CLOSED = (
-    "standard output is closed, and there is something to write to it; redirect it to a file or to"
+CLOSED_OUTPUT = (
+    "standard output is closed, so the output cannot be written; redirect it to a file or to"
     " /dev/null"
 )
 
 
 class Terminated(KeyboardInterrupt):
-    """The process is asked to end, by another than Ctrl-C: it cleans up in the same way."""
+    """A request to end the process, other than Ctrl-C: it cleans up in the same way."""
 
     def __init__(self, number: int) -> None:
         super().__init__(f"ended by {signal.Signals(number).name}")
@@ -37,28 +37,32 @@ class Terminated(KeyboardInterrupt):
 
 
 class Group(click.Group):
-    """Turns what goes wrong into one message and an exit code: 1 bad data or a failed run, 2 bad usage."""
+    """Commands whose errors become one message and an exit code.
+
+    The code is 1 for bad data or a failed run, and 2 for bad usage.
+    """
 
     def main(self, args: Any = None, *rest: Any, **extra: Any) -> Any:
-        """As a program, without arguments here, leave without taking the interpreter apart.
+        """Run the command; as a program, leave without finalizing the interpreter.
 
-        A thread that reads ahead may be inside Arrow then, and Arrow's threads inside Python: the
-        process would abort or hang after its last message.
+        There are no arguments here if this is the program. A thread that reads ahead may be inside
+        Arrow, and Arrow's threads inside Python: the process would abort or hang after its last
+        message.
         """
         if args is not None:
             return super().main(args, *rest, **extra)
-        _open_what_is_closed()
-        _end_in_order()
+        _open_closed_streams()
+        _handle_signals()
         try:
             super().main(*rest, **extra)
         except SystemExit as end:
             code = end.code if isinstance(end.code, int) else int(end.code is not None)
-        except OSError as error:  # help, which nobody can read
-            code = _fail(_reason(error))
-        os._exit(code or _flushed())
+        except OSError as error:  # the help cannot be written
+            code = _fail(_reason_of(error))
+        os._exit(code or _flush_output())
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self.commands)  # as they are used, not by the alphabet
+        return list(self.commands)  # in order of use, not alphabetically
 
     def invoke(self, ctx: click.Context) -> Any:
         warnings.showwarning = _show_warning
@@ -91,27 +95,28 @@ class Group(click.Group):
         except OSError as error:
             if error.errno == errno.EPIPE:
                 raise
-            failure = _reason(error)
+            failure = _reason_of(error)
         sys.exit(_fail(failure, code))
 
 
 def _fail(failure: str, code: int = FAILED) -> int:
-    """Say what went wrong; the exit code."""
+    """Print what went wrong and return the exit code."""
     say(f"streamsieve: error: {failure}", err=True)
     return code
 
 
-def _end_in_order() -> None:
-    """Have a request to end the process do what Ctrl-C does; one that is ignored, as under nohup, still is."""
+def _handle_signals() -> None:
+    """Handle signals that end the process like Ctrl-C.
+
+    A signal that is ignored, as under nohup, is still ignored.
+    """
     if threading.current_thread() is not threading.main_thread():
         return
 
     def end(number: int, frame: FrameType | None) -> None:
-        for asked in (
-            signal.SIGTERM,
-            signal.SIGHUP,
-        ):  # once is enough: cleaning up must not be interrupted
-            signal.signal(asked, signal.SIG_IGN)
+        # Further signals are ignored: cleaning up must not be interrupted.
+        for ending in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(ending, signal.SIG_IGN)
         _raise(Terminated(number))
 
     for number in (signal.SIGTERM, signal.SIGHUP):
@@ -122,51 +127,51 @@ def _end_in_order() -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Ctrl-C: begin a new line after the ^C that the terminal shows, before anything is said."""
+    """Handle Ctrl-C: begin a new line after the ^C that the terminal shows."""
     if os.isatty(2):
         os.write(2, b"\n")
     _raise(KeyboardInterrupt())
 
 
 def _raise(error: KeyboardInterrupt) -> None:
-    """Raise ``error``; where kernels may be in the compiler, as they allow."""
-    compiling = sys.modules.get("streamsieve.kernels.jit")  # loading it takes a second
-    if compiling is None or not hasattr(compiling, "interrupt"):  # or half loaded
+    """Raise ``error``; while kernels are compiled, as soon as the compiler allows it."""
+    jit = sys.modules.get("streamsieve.kernels.jit")  # importing it takes a second
+    if jit is None or not hasattr(jit, "interrupt"):  # or half imported
         raise error
-    compiling.interrupt(error)
+    jit.interrupt(error)
 
 
-def _open_what_is_closed() -> None:
-    """Open standard streams that are closed, or the next file that is opened would take their numbers.
+def _open_closed_streams() -> None:
+    """Open closed standard streams: the next opened file would get their numbers.
 
     Nothing can be read from them, and what is written to standard output fails.
     """
     for name, mode in (("stdin", os.O_RDONLY), ("stdout", os.O_RDONLY), ("stderr", os.O_WRONLY)):
         if getattr(sys, name) is None:
-            descriptor = os.open(
-                os.devnull, mode
-            )  # the lowest that is free, and so that of the stream
+            # This gives the lowest free number, which is that of the stream.
+            descriptor = os.open(os.devnull, mode)
             if name != "stdin":
                 setattr(sys, name, os.fdopen(descriptor, "w", encoding="utf-8"))
 
 
-def _flushed() -> int:
-    """Write what waits to be written; the exit code."""
+def _flush_output() -> int:
+    """Write buffered output and return the exit code."""
     try:
         sys.stdout.flush()
         sys.stderr.flush()
     except OSError as error:
-        return FAILED if error.errno == errno.EPIPE else _fail(_reason(error))
-    except ValueError:  # closed by now
+        return FAILED if error.errno == errno.EPIPE else _fail(_reason_of(error))
+    except ValueError:  # already closed
         return FAILED
     return 0
 
 
-def _reason(error: OSError) -> str:
+def _reason_of(error: OSError) -> str:
+    """Return the message for an error of the operating system."""
     if error.errno == errno.EBADF and error.filename is None:
-        return CLOSED
-    full = "standard output" if error.errno == errno.ENOSPC else ""  # files are named
-    return f"{prefix(error.filename or full)}{error.strerror or error}"
+        return CLOSED_OUTPUT
+    stream = "standard output" if error.errno == errno.ENOSPC else ""  # other files have names
+    return f"{prefix(error.filename or stream)}{error.strerror or error}"
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
@@ -194,7 +199,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 )
 @click.version_option(package_name="streamsieve", message="%(prog)s %(version)s")
 def main() -> None:
-    """Select a small number of good features from data too wide, too long or never complete, in one pass.
+    """Select a small number of good features from wide, long or endless data, in one pass.
 
     \b
     streamsieve select train.svm.xz -k 100 --test test.svm.xz -o run

@@ -1,4 +1,4 @@
-"""Commands about streamsieve itself: its methods, and the completion of commands."""
+"""Commands about streamsieve itself: list methods and complete commands."""
 
 from __future__ import annotations
 
@@ -10,10 +10,18 @@ import click
 
 from ..json_text import to_json
 from .options import AS_JSON
-from .parameters import BUDGET, SHARED, complete_method, in_words, option_name, read_method, text_of
+from .parameters import (
+    BUDGET,
+    SHARED,
+    complete_method,
+    option_name,
+    read_method,
+    text_of,
+    to_typed_words,
+)
 from .terminal import say
 
-MAX_LINE_WIDTH = 100  # letters of a line that is read
+MAX_LINE_WIDTH = 100  # characters of a line of text
 READS = {
     "rows": "rows, one after the other, in one pass",
     "columns": "columns, one after the other; rows are transposed first",
@@ -25,7 +33,7 @@ READS = {
 @click.argument("method", required=False, callback=read_method, shell_complete=complete_method)
 @AS_JSON
 def methods(method: str | None, as_json: bool) -> None:
-    """List the methods, or describe METHOD: what it does, reads and predicts, its parameters and what they may be."""
+    """List the methods, or describe METHOD: its paper, data, target, parameters and an example."""
     from ..manual import describe_method
     from ..registry import METHODS
 
@@ -40,7 +48,7 @@ def methods(method: str | None, as_json: bool) -> None:
         show_methods(descriptions, list(RIVALS))
 
 
-@click.command(short_help="Print what completes commands in a shell.")
+@click.command(short_help="Print a script for command completion in a shell.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print a script that completes commands, options, methods and their parameters in SHELL.
@@ -59,23 +67,28 @@ def completion(shell: str) -> None:
 
 
 def options_of_select() -> set[str]:
-    """The options that ``select`` has whatever the method is."""
+    """Return the options that ``select`` has for every method."""
     root = click.get_current_context().find_root().command
     assert isinstance(root, click.Group)
     return {opt for option in root.commands["select"].params for opt in option.opts}
 
 
 def show_methods(descriptions: list[dict[str, Any]], rivals: list[str]) -> None:
-    """One line per method; ``rivals`` are those of scikit-learn to compare with."""
+    """Print one line per method, and the methods of scikit-learn for comparisons."""
     for method in descriptions:
         say(f"{method['name']:<22}{method['summary']}")
     say("")
-    show_text(f"streamsieve compare knows rivals of scikit-learn, too: {', '.join(rivals)}", "  ")
+    show_text(
+        f"streamsieve compare also accepts these methods of scikit-learn: {', '.join(rivals)}", "  "
+    )
     say("  streamsieve methods NAME describes one, with its parameters")
 
 
 def show_method(method: dict[str, Any], taken: set[str]) -> None:
-    """All about one method; ``taken`` are the options of ``select`` itself, which parameters cannot have."""
+    """Print the description of one method.
+
+    ``taken`` are the options of ``select`` itself, which cannot be options of parameters.
+    """
     say(f"{method['name']} (in Python: streamsieve.{method['class']})")
     show_text(method["summary"], "  ")
     if method["description"]:
@@ -100,7 +113,9 @@ def show_method(method: dict[str, Any], taken: set[str]) -> None:
             option = f"--param {name}=VALUE"
         say(f"  {option}  (default {text_of(parameter['default'])})")
         allowed = (
-            in_words(parameter["allowed"]) if choices is None else ", ".join(map(text_of, choices))
+            to_typed_words(parameter["allowed"])
+            if choices is None
+            else ", ".join(map(text_of, choices))
         )
         show_text(allowed, "      allowed: ", " " * 15)
         show_text(parameter["meaning"], "      ")
@@ -109,7 +124,7 @@ def show_method(method: dict[str, Any], taken: set[str]) -> None:
 
 
 def show_text(text: str, first: str, indent: str | None = None) -> None:
-    """A text in lines as wide as the terminal, and no wider than is read well."""
+    """Print a text in lines as wide as the terminal, but at most 100 characters."""
     width = min(MAX_LINE_WIDTH, shutil.get_terminal_size().columns)
     for line in textwrap.wrap(
         text, width, initial_indent=first, subsequent_indent=indent or first, break_on_hyphens=False

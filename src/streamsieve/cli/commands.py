@@ -1,4 +1,4 @@
-"""The commands: open, call, print."""
+"""The commands: each opens data, calls the workflow and prints the result."""
 
 from __future__ import annotations
 
@@ -21,34 +21,28 @@ from .options import (
     QUIET,
     RUN_DIR,
     VERBOSE,
-    given,
-    hint_after,
-    last_checkpoint,
+    checkpoint_hint,
+    conversion_hint,
+    hint_on_interrupt,
     progress_bar,
     read_options,
-    work_so_far,
+    without_unset,
 )
-from .parameters import complete_method, given_parameters, keep, read_method
-from .selecting import Select
+from .parameters import complete_method, given_parameters, keep_value, read_method
+from .selecting import SelectCommand
 from .show import fit_text, quality_text, show_data, show_summary, write_labels, write_scores
 from .terminal import is_quiet, remark, say
 
-BESIDE_RESUME = (
-    "train",
-    "resume",
-    "address",
-    "as_json",
-    "quiet",
-    "verbose",
-)  # the argument counts without a value
+# Options that are allowed with --resume; the argument counts even without a value.
+ALLOWED_WITH_RESUME = "train", "resume", "address", "as_json", "quiet", "verbose"
 
 
 @click.command(
-    cls=Select,
+    cls=SelectCommand,
     short_help="Select features from data, and keep the model and the result.",
     help=(
-        "Select features from TRAIN: a file, several that are read one after the other, a folder"
-        " of files or a quoted pattern, `-` for standard input, or `synthetic:x1`.\n\nFiles:"
+        "Select features from TRAIN: one or more files that are read in order, a folder of files"
+        " or a quoted pattern, `-` for standard input, or `synthetic:x1`.\n\nFiles:"
         f" {formats.readable()}."
     ),
 )
@@ -62,8 +56,8 @@ BESIDE_RESUME = (
     shell_complete=complete_method,
     metavar="METHOD",
     help=(
-        "How to select. `streamsieve methods` lists the methods, `streamsieve methods METHOD`"
-        " describes one."
+        "The method of selection. `streamsieve methods` lists the methods, `streamsieve methods"
+        " METHOD` describes one."
     ),
 )
 @click.option(
@@ -71,10 +65,10 @@ BESIDE_RESUME = (
     "budget",
     metavar="NUMBER",
     expose_value=False,
-    callback=keep,
+    callback=keep_value,
     help=(
-        "How many features to keep; below 1, a fraction of them all; `auto`, where a method can"
-        " choose."
+        "How many features to keep; below 1, the fraction of all features; `auto` lets the method"
+        " choose, if it can."
     ),
 )
 @click.option(
@@ -83,16 +77,16 @@ BESIDE_RESUME = (
     multiple=True,
     metavar="NAME=VALUE",
     expose_value=False,
-    callback=keep,
-    help="A parameter of the method, as --name value is; repeatable.",
+    callback=keep_value,
+    help="A parameter of the method, like --name value; repeatable.",
 )
 @click.option(
     "--test",
     multiple=True,
     metavar="FILE",
     help=(
-        "Measure accuracy and AUC, or R2, on these rows afterwards, repeatable; or on a fraction"
-        " held out: 0.2."
+        "Measure accuracy and AUC, or R2, on these rows afterwards, repeatable; or on a held-out"
+        " fraction of the rows, such as 0.2."
     ),
 )
 @click.option(
@@ -100,62 +94,62 @@ BESIDE_RESUME = (
     "--output",
     type=click.Path(path_type=Path),
     metavar="RUN_DIR",
-    help="Keep model and result here.",
+    help="The folder for the model and the result.",
 )
 @click.option(
     "--checkpoint-every",
     type=click.IntRange(1),
     metavar="N",
     help=(
-        "Keep what was learned so far in RUN_DIR, every N rows, or features for methods that take"
-        " columns."
+        "Write a checkpoint to RUN_DIR every N rows, or every N features for methods that learn"
+        " from columns."
     ),
 )
 @click.option(
     "--resume",
     type=click.Path(exists=True, file_okay=False),
     metavar="RUN_DIR",
-    help="Go on with a run.",
+    help="Resume a run from its last checkpoint.",
 )
 @click.option(
     "--classes",
     metavar="A,B",
-    help="The labels; without it those that occur, in a pipe the first two.",
+    help="The class labels; by default those that occur, in a pipe the first two.",
 )
 @click.option(
     "--groups",
     metavar="FILE",
     help=(
-        "The groups of the features: one integer or name per line, or lines of a feature, a tab and"
-        " its group."
+        "The groups of the features: one integer or name per line, or a feature, a tab and its"
+        " group on each line."
     ),
 )
 @click.option(
-    "--seed", type=click.IntRange(0), metavar="N", help="For methods that draw at random."
+    "--seed", type=click.IntRange(0), metavar="N", help="For methods that draw random numbers."
 )
 @click.option(
     "--resamples",
     type=click.IntRange(2),
     metavar="N",
-    help="Select from N subsamples of half the rows, too: how often each feature comes out.",
+    help="Also select from N subsamples of half the rows; count how often features come out.",
 )
 @click.option(
     "--engine",
     type=click.Choice(ENGINES),
-    help="Train in parts, on workers of this machine or of Ray.",
+    help="Train in parallel, on workers of this machine or of Ray.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(1),
     metavar="N",
     expose_value=False,
-    callback=keep,
-    help="How many workers; default: one per core here.",
+    callback=keep_value,
+    help="The number of workers; default: one per core of this machine.",
 )
 @click.option(
     "--address",
     metavar="HOST:PORT",
-    help="Of a Ray cluster; default: one that runs here, or a new one.",
+    help="The address of a Ray cluster; default: one that runs on this machine, or a new one.",
 )
 @MEMORY
 @read_options()
@@ -164,7 +158,7 @@ BESIDE_RESUME = (
     type=click.Path(exists=True, dir_okay=False),
     metavar="FILE",
     expose_value=False,
-    help="Take options from a TOML file; those that are typed win.",
+    help="Read options from a TOML file; options on the command line take precedence.",
 )
 @AS_JSON
 @QUIET
@@ -186,15 +180,16 @@ def select(
     as_json: bool,
     **read: Any,
 ) -> None:
+    """Select features from TRAIN; the help text is above."""
     from .. import workflow
     from ..report import summarize
 
     if bool(train) == (resume is not None):
-        raise UsageError("name the rows to learn from, or a run to go on with (--resume RUN_DIR)")
+        raise UsageError("name the data to learn from, or a run to resume (--resume RUN_DIR)")
     if resume is not None:
-        refuse_beside_resume(click.get_current_context())
+        refuse_options_with_resume(click.get_current_context())
     folder = resume or output
-    with progress_bar() as watch, hint_after(last_checkpoint, folder):
+    with progress_bar() as watch, hint_on_interrupt(checkpoint_hint, folder):
         if resume is not None:
             record = workflow.resume(resume, watch, address)
         else:
@@ -212,7 +207,7 @@ def select(
                 address=address,
                 memory=memory,
                 watch=watch,
-                **(given(read) | given_parameters(click.get_current_context())),
+                **(without_unset(read) | given_parameters(click.get_current_context())),
             )
     summary = summarize(record)
     if as_json:
@@ -222,22 +217,22 @@ def select(
 
 
 def rows_to_test(test: tuple[str, ...]) -> float | tuple[str, ...] | None:
-    """Return what was typed: files or, if it is a number and no file is called so, a fraction to be held out."""
+    """Return the test files or, if the text is a number and no file, a fraction to hold out."""
     try:
         return float(test[0]) if len(test) == 1 and not Path(test[0]).exists() else test or None
     except ValueError:
         return test
 
 
-def refuse_beside_resume(context: click.Context) -> None:
-    """Refuse every option that was given beside --resume, whichever it is: the run knows what it was asked."""
+def refuse_options_with_resume(context: click.Context) -> None:
+    """Raise UsageError for any other option beside --resume: the run has its options."""
     for option in context.command.get_params(context):
         name = option.name or ""
-        given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if given and name not in BESIDE_RESUME:
+        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_given and name not in ALLOWED_WITH_RESUME:
             raise UsageError(
-                f"{option.opts[0]}: --resume goes on with what the run was asked; it takes no other"
-                " option but --json, --quiet, --verbose and, of a Ray cluster, --address"
+                f"{option.opts[0]}: cannot be combined with --resume, which uses the options of the"
+                " run; only --json, --quiet, --verbose and, on Ray, --address are allowed"
             )
 
 
@@ -255,7 +250,7 @@ def refuse_beside_resume(context: click.Context) -> None:
 @click.option(
     "--renumber",
     is_flag=True,
-    help="Sparse rows: number the features 1, 2, ... in order of their ids.",
+    help="For sparse rows: number the features 1, 2, ... in order of their ids.",
 )
 @MEMORY
 @read_options("target", "zero_based")
@@ -272,8 +267,8 @@ def apply(
 ) -> None:
     """Write DATA, one or more files, with the selected features only.
 
-    A table has them by name, without names as x0, x1, ... after their 0-based ids; sparse rows keep
-    their ids.
+    A table has its columns by name, or as x0, x1, ... after the 0-based ids of features without
+    names; sparse rows keep their ids.
     """
     from .. import workflow
 
@@ -281,16 +276,20 @@ def apply(
     remark(f"{rows:,} rows written to {output}")
 
 
-@click.command(short_help="Predict labels or numbers, and measure how well.")
+@click.command(short_help="Predict labels or numbers, and measure the accuracy.")
 @RUN_DIR
 @DATA
 @click.option(
-    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write the labels here."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="The file for the labels.",
 )
 @click.option(
     "--scores",
     is_flag=True,
-    help="Write a CSV table with the score beside each label, or one per class.",
+    help="Write a CSV table with the score of each label, or one score per class.",
 )
 @read_options("target", "zero_based")
 @QUIET
@@ -303,18 +302,17 @@ def predict(
     target: str | None,
     zero_based: bool,
 ) -> None:
-    """Print the predicted label, or number, of every row of DATA, one or more files, one a line.
+    """Print the predicted label, or number, of every row of DATA, one per line.
 
-    The selected features are enough, in any order; labels need not be there. The accuracy, the
-    balanced accuracy and the AUC, or R2, if DATA has labels, go to standard error.
+    DATA is one or more files. The selected features suffice, in any order; labels are optional. If
+    DATA has labels, the accuracy, the balanced accuracy and the AUC, or R2, are printed to standard
+    error.
     """
     from .. import workflow
 
     rows = workflow.predict(run_dir, data, target, zero_based)
     if scores and rows.classes is None:
-        raise UsageError(
-            "numbers are predicted, and there are no scores beside them; omit --scores"
-        )
+        raise UsageError("this run predicts numbers, which have no scores; omit --scores")
     write = write_scores if scores else write_labels
     if output:
         with replacing(output) as partial, partial.open("w", encoding="utf-8", newline="") as file:
@@ -332,8 +330,8 @@ def predict(
     help=(
         "Write DATA, one or more files, to OUTPUT in the format its suffix names:"
         f" {formats.writable()}.\n\nWith --columns, rows that do not fit in memory are transposed"
-        " through a folder beside OUTPUT. After an interruption the same command goes on where it"
-        " was."
+        " through a folder beside OUTPUT. After an interruption, the same command continues where"
+        " it was."
     ),
 )
 @DATA
@@ -342,7 +340,7 @@ def predict(
 @click.option(
     "--columns",
     is_flag=True,
-    help=f"Write column by column, to {formats.column_files()}, for methods that need that.",
+    help=f"Write by columns, to {formats.column_files()}, for methods that learn from columns.",
 )
 @MEMORY
 @QUIET
@@ -354,24 +352,28 @@ def convert(
     memory: str | None,
     **read: Any,
 ) -> None:
+    """Write DATA in another format; the help text is above."""
     from .. import workflow
 
     if len(data) > 1 and output.is_file():
         raise UsageError(
-            f"{output}: exists already; several files are written to a new one, which is named last"
+            f"{output}: the file exists already; the last argument must be a new file to write to"
         )
     if columns:
-        with progress_bar() as watch, hint_after(work_so_far, output, (KeyboardInterrupt, OSError)):
+        with (
+            progress_bar() as watch,
+            hint_on_interrupt(conversion_hint, output, (KeyboardInterrupt, OSError)),
+        ):
             features = workflow.convert_to_columns(
-                data, output, memory=memory, watch=watch, **given(read)
+                data, output, memory=memory, watch=watch, **without_unset(read)
             )
         remark(f"{features:,} columns written to {output}")
     else:
-        rows = workflow.convert(data, output, memory=memory, **given(read))
+        rows = workflow.convert(data, output, memory=memory, **without_unset(read))
         remark(f"{rows:,} rows written to {output}")
 
 
-@click.command(short_help="Write synthetic data, to try things out.")
+@click.command(short_help="Write synthetic data for experiments.")
 @click.argument("kind", metavar="KIND")
 @click.option(
     "-o",
@@ -382,42 +384,40 @@ def convert(
     help="The file to write.",
 )
 @click.option(
-    "--rows", type=click.IntRange(1), help="How many rows; the paper's number if not given."
+    "--rows", type=click.IntRange(1), help="The number of rows; default: as in the paper."
 )
 @click.option(
-    "--features", type=click.IntRange(1), help="How many features; the paper's number if not given."
+    "--features", type=click.IntRange(1), help="The number of features; default: as in the paper."
 )
 @click.option(
     "--seed",
     type=click.IntRange(0),
     default=0,
     show_default=True,
-    help="Another seed gives rows to test on.",
+    help="The seed of the rows; another seed gives test rows.",
 )
 @click.option(
     "--task",
     type=click.Choice(["regression", "classification"]),
-    help="For substitution: what to learn from it; regression if not given.",
+    help="For substitution: the task; default: regression.",
 )
 @click.option(
     "--informative",
     type=click.IntRange(1),
-    help="For substitution: how many informative features; 100 if not given.",
+    help="For substitution: the number of informative features; default: 100.",
 )
 @click.option(
     "--noise",
     type=click.FloatRange(0),
     help=(
-        "For substitution: standard deviation of the noise; if not given 3, and 0 for"
-        " classification."
+        "For substitution: the standard deviation of the noise; default: 3, for classification 0."
     ),
 )
 @click.option(
     "--problem",
     type=click.IntRange(0),
     help=(
-        "For substitution: another number gives other informative features and weights; 0 if not"
-        " given."
+        "For substitution: another number gives other informative features and weights; default: 0."
     ),
 )
 @read_options("zero_based")
@@ -425,21 +425,21 @@ def convert(
 def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
     """Write synthetic rows of KIND (x1, x2, x3, spiral, clicks, substitution) to a file.
 
-    Few features are informative among very many that are noise: the first ones or, for
-    substitution, random ones.
+    A few features are informative, and very many are noise. The informative features are the first
+    ones or, for substitution, random ones.
     """
     from .. import workflow
     from ..sources.synthetic import options_of, synthetic_source
 
-    known, given = (
+    allowed, given = (
         options_of(kind),
         {name: value for name, value in options.items() if value is not None},
     )
     for name in given:
-        if name not in known:
+        if name not in allowed:
             raise UsageError(
-                f"--{name}: {kind} has no such option; it has"
-                f" {', '.join(f'--{other}' for other in known)}"
+                f"--{name}: not supported by {kind}; expected"
+                f" {', '.join(f'--{allowed_name}' for allowed_name in allowed)}"
             )
     written = workflow.convert(synthetic_source(kind, **given), output, zero_based=zero_based)
     remark(f"{written:,} rows written to {output}")
@@ -454,14 +454,14 @@ def info(data: tuple[str, ...], as_json: bool, **read: Any) -> None:
     from .. import workflow
     from ..sources import open_source
 
-    source = open_source(data, columns=[], **given(read))  # labels or not
+    source = open_source(data, columns=[], **without_unset(read))  # labels or not
     description = workflow.describe(source)
     if as_json:
         click.echo(to_json(description))
     else:
         show_data(data[0] if len(data) == 1 else source.name, description)
         if source.facts.takes_target and not source.has_labels:
-            say("  say which column is to be predicted: --target NAME")
+            say("  name the column to predict: --target NAME")
 
 
 @click.command(short_help="Write runs and comparisons as one HTML page.")
@@ -479,18 +479,19 @@ def info(data: tuple[str, ...], as_json: bool, **read: Any) -> None:
     show_default=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="The page to write; its data goes to a .json file beside it.",
+    help="The page to write; its data is written to a .json file beside it.",
 )
 @click.option(
     "--no-data",
     is_flag=True,
-    help="Do not read the data of runs again, for correlations and names.",
+    help="Do not read the data of runs again for correlations and names.",
 )
 def report(folders: tuple[str, ...], output: Path, no_data: bool) -> None:
     """Write a report of one or more folders, of runs (select -o) and of comparisons (compare -o).
 
-    It is one HTML file that needs no network. Up to 10,000 rows of the data of each run are read
-    again for correlations of the selected features, if the data is still there and unchanged.
+    The report is one HTML file that needs no network. For the correlations of the selected
+    features, up to 10,000 rows of the data of each run are read again, if the data is still there
+    and unchanged.
     """
     from ..report import write_report
 

@@ -1,4 +1,4 @@
-"""``streamsieve compare``: methods beside each other, as tables in the terminal and in a folder."""
+"""``streamsieve compare``: compare methods, with tables in the terminal and in a folder."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ from .options import (
     AS_JSON,
     QUIET,
     VERBOSE,
-    cells_so_far,
-    given,
-    hint_after,
+    comparison_hint,
+    hint_on_interrupt,
     progress_bar,
     read_options,
+    without_unset,
 )
-from .parameters import completed, read_value
+from .parameters import completions_of, read_value
 from .terminal import is_quiet, say
 
 
 def complete_contender(
     ctx: click.Context, option: click.Parameter, start: str
 ) -> list[CompletionItem]:
+    """Return the methods, also of scikit-learn, that begin with ``start``."""
     from ..evaluation.rivals import RIVALS
     from ..registry import METHODS
 
-    return completed([*METHODS, *RIVALS], start)
+    return completions_of([*METHODS, *RIVALS], start)
 
 
 @click.command(short_help="Compare methods: accuracy, time and memory.")
@@ -44,8 +45,8 @@ def complete_contender(
     metavar="METHOD",
     shell_complete=complete_contender,
     help=(
-        "What to compare, repeatable: a method that `streamsieve methods` lists, or one of"
-        " scikit-learn's: chi2, f-test, mutual-information, l1-svm, lasso, rfe, trees."
+        "A method to compare, repeatable: one that `streamsieve methods` lists, or one of"
+        " scikit-learn: chi2, f-test, mutual-information, l1-svm, lasso, rfe, trees."
     ),
 )
 @click.option(
@@ -54,7 +55,7 @@ def complete_contender(
     default="auto",
     show_default=True,
     metavar="NUMBER,...",
-    help="How many features to select, such as 10,50,100; `auto` lets methods choose that can.",
+    help="How many features to select, such as 10,50,100; `auto` lets methods choose, if they can.",
 )
 @click.option(
     "--test",
@@ -70,7 +71,7 @@ def complete_contender(
     show_default=True,
     metavar="MODEL",
     help=(
-        "What is fitted on the selected features, repeatable: linear, logistic, knn, tree, forest."
+        "A model to fit on the selected features, repeatable: linear, logistic, knn, tree, forest."
     ),
 )
 @click.option(
@@ -79,7 +80,7 @@ def complete_contender(
     default=5,
     show_default=True,
     metavar="N",
-    help="Of the cross-validation.",
+    help="The number of folds of the cross-validation.",
 )
 @click.option(
     "--seeds",
@@ -88,14 +89,14 @@ def complete_contender(
     show_default=True,
     metavar="N",
     help=(
-        "How often to repeat it all, with other folds; with --test, with the rows in another order."
+        "The number of repetitions, with other folds or, with --test, another order of the rows."
     ),
 )
 @click.option(
     "--jobs",
     type=click.IntRange(1),
     metavar="N",
-    help="How many processes work at once; default: one per core.",
+    help="The number of processes; default: one per core.",
 )
 @click.option(
     "--param",
@@ -109,14 +110,14 @@ def complete_contender(
     type=click.Choice(["auto", "classification", "regression"]),
     default="auto",
     show_default=True,
-    help="What is to be predicted.",
+    help="What to predict.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
     metavar="DIR",
-    help="Keep every finished cell and the tables here.",
+    help="The folder for finished cells and the tables.",
 )
 @read_options()
 @AS_JSON
@@ -137,22 +138,22 @@ def compare(
     as_json: bool,
     **read: Any,
 ) -> None:
-    """Compare methods by the accuracy of models on the features that they select, by time and by memory.
+    """Compare methods by the accuracy of models on the selected features, time and memory.
 
     Every TRAIN is a data set of its own: a file, a folder of files or a quoted pattern. Without
-    --test it is cut into folds; features are selected from all folds but one, and a model that
-    learns from the same rows is tested on that one. Methods that predict by themselves have a line
-    for that, too: own.
+    --test it is split into folds: features are selected from all folds but one, a model learns from
+    the same rows, and its accuracy is measured on the remaining fold. Methods that predict also
+    have a line for their own predictions: own.
 
     \b
     streamsieve compare train.svm -m sofs -m chi2 -k 10,50,100 -o comparison
 
-    With -o the same command does only what is missing, after an interruption or with more methods,
-    numbers or seeds.
+    With -o, the same command computes only the missing cells, after an interruption or with more
+    methods, numbers of features or seeds.
     """
     from ..workflow.compare import compare as run_comparison
 
-    with progress_bar() as watch, hint_after(cells_so_far, output):
+    with progress_bar() as watch, hint_on_interrupt(comparison_hint, output):
         comparison = run_comparison(
             list(train),
             ",".join(methods),
@@ -162,11 +163,11 @@ def compare(
             folds=folds,
             seeds=seeds,
             jobs=jobs,
-            params=given_params(params),
+            params=parse_params(params),
             task=task,
             output=output,
             watch=watch,
-            **given(read),
+            **without_unset(read),
         )
     if as_json:
         click.echo(to_json(comparison.to_dict()))
@@ -178,9 +179,9 @@ def compare(
             say(f"saved to {output}")
 
 
-def given_params(texts: tuple[str, ...]) -> dict[str, dict[str, Any]]:
-    """Parameters by method, from METHOD.NAME=VALUE."""
-    found: dict[str, dict[str, Any]] = {}
+def parse_params(texts: tuple[str, ...]) -> dict[str, dict[str, Any]]:
+    """Return parameters by method, from texts METHOD.NAME=VALUE."""
+    params: dict[str, dict[str, Any]] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         method, dot, parameter = name.partition(".")
@@ -188,7 +189,7 @@ def given_params(texts: tuple[str, ...]) -> dict[str, dict[str, Any]]:
             raise UsageError(
                 f"--param {text[:80]}: expected METHOD.NAME=VALUE, such as --param sofs.gamma=0.5"
             )
-        if parameter in found.setdefault(method, {}):
+        if parameter in params.setdefault(method, {}):
             raise UsageError(f"--param {name}=... is given twice; omit one of them")
-        found[method][parameter] = read_value(value)
-    return found
+        params[method][parameter] = read_value(value)
+    return params

@@ -1,4 +1,4 @@
-"""A comparison as text for people: a table per data set, ranks over all of them, what went wrong."""
+"""Print a comparison: a table per data set, ranks over all data sets, failures."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ from ..evaluation.comparison import (
 from ..report.charts import sparkline
 from .terminal import MAX_LINE_LENGTH, draw, say
 
-NAMES = {"accuracy": "accuracy", "r2": "R2"}
-FAILED, CHOSEN = "failed", "auto"  # the number of features that methods choose by themselves
+MEASURE_NAMES = {"accuracy": "accuracy", "r2": "R2"}
+FAILED, CHOSEN = "failed", "auto"  # auto: the method chooses the number of features
 
 
 def show_comparison(comparison: Comparison) -> None:
-    """Everything that fits a terminal."""
+    """Print the tables, the failures and the ranks of a comparison."""
     summary = comparison.summary()
-    facts = {known["name"]: known for known in comparison.request["data"]}
+    facts = {set_facts["name"]: set_facts for set_facts in comparison.request["data"]}
     for number, ((name,), lines) in enumerate(grouped(summary, "data")):
         if number:
             say("")
         measure = "r2" if facts[name]["kind"] == "numbers" else "accuracy"
-        say(title_of(facts[name], comparison.request, NAMES[measure]))
-        table = by_budget(lines, measure)
+        say(title_of(facts[name], comparison.request, MEASURE_NAMES[measure]))
+        table = budget_table(lines, measure)
         width = shutil.get_terminal_size().columns
         if Console(width=10_000).measure(table).maximum > width:
-            table = line_by_line(lines, measure)
+            table = narrow_table(lines, measure)
         draw(table)
     show_failures(summary, several=len(facts) > 1)
     try:
@@ -52,7 +52,7 @@ def show_comparison(comparison: Comparison) -> None:
 
 
 def title_of(facts: dict[str, Any], request: dict[str, Any], measure: str) -> str:
-    """What a table is about."""
+    """Return the title of the table of a data set."""
     test = facts["test_rows"]
     parts = f"{request['folds']} folds" if test is None else f"{test:,} test rows"
     seeds = len(request["seeds"])
@@ -61,40 +61,52 @@ def title_of(facts: dict[str, Any], request: dict[str, Any], measure: str) -> st
     return f"{name}: {measure}, {facts['rows']:,} rows, {facts['features']:,} features, {parts}"
 
 
-def by_budget(lines: Sequence[dict[str, Any]], measure: str) -> Table:
-    """A line per method and model, a column per number of features, then time and memory of all together."""
+def budget_table(lines: Sequence[dict[str, Any]], measure: str) -> Table:
+    """Return a table with a line per method and model, and a column per budget.
+
+    Time and memory are those of all budgets together.
+    """
     budgets = sorted({line["k"] for line in lines}, key=lambda k: (k is None, k))
-    numbered = [k for k in budgets if k is not None]
+    numbers = [k for k in budgets if k is not None]
     titles = ["method", *("k chosen" if k is None else f"k={k:,}" for k in budgets)]
-    titles += ["over k", "time", "memory"] if len(numbered) > 1 else ["time", "memory"]
+    titles += ["over k", "time", "memory"] if len(numbers) > 1 else ["time", "memory"]
     table = empty_table(titles, wraps=False)
     best, first = best_of(lines, measure), lines[0]["model"]
-    for (method, model), part in grouped(lines, "method", "model"):
-        known = {line["k"]: line for line in part}
-        cells = [figure(known.get(k), measure, best, chosen=k is None) for k in budgets]
-        if len(numbered) > 1:
+    for (method, model), method_lines in grouped(lines, "method", "model"):
+        by_k = {line["k"]: line for line in method_lines}
+        cells = [value_cell(by_k.get(k), measure, best, chosen=k is None) for k in budgets]
+        if len(numbers) > 1:
             cells.append(
-                Text(sparkline([known[k][measure] if k in known else None for k in numbered]))
+                Text(sparkline([by_k[k][measure] if k in by_k else None for k in numbers]))
             )
         table.add_row(
-            Text(method if model == first else f"{method} ({model})"), *cells, *costs(part)
+            Text(method if model == first else f"{method} ({model})"),
+            *cells,
+            *cost_cells(method_lines),
         )
     return table
 
 
-def line_by_line(lines: Sequence[dict[str, Any]], measure: str) -> Table:
-    """A line per method, number of features and model, for terminals that are too narrow for more."""
-    table = empty_table(["method", "k", "model", NAMES[measure], "time", "memory"], wraps=True)
+def narrow_table(lines: Sequence[dict[str, Any]], measure: str) -> Table:
+    """Return a table with a line per method, budget and model, for narrow terminals."""
+    table = empty_table(
+        ["method", "k", "model", MEASURE_NAMES[measure], "time", "memory"], wraps=True
+    )
     best = best_of(lines, measure)
     for line in lines:
         k = CHOSEN if line["k"] is None else f"{line['k']:,}"
-        shown = figure(line, measure, best, chosen=line["k"] is None)
-        table.add_row(Text(line["method"]), Text(k), Text(line["model"]), shown, *costs([line]))
+        shown = value_cell(line, measure, best, chosen=line["k"] is None)
+        table.add_row(
+            Text(line["method"]), Text(k), Text(line["model"]), shown, *cost_cells([line])
+        )
     return table
 
 
 def empty_table(titles: Sequence[str], wraps: bool) -> Table:
-    """Return a table with texts to the left and numbers to the right; methods stay on their line in any case."""
+    """Return a table with texts to the left and numbers to the right.
+
+    Names of methods are never wrapped.
+    """
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True)
     for title in titles:
         side: JustifyMethod = "left" if title in ("method", "model", "over k") else "right"
@@ -103,11 +115,15 @@ def empty_table(titles: Sequence[str], wraps: bool) -> Table:
 
 
 def best_of(lines: Sequence[dict[str, Any]], measure: str) -> float | None:
+    """Return the largest value of a measure, or None."""
     return max((line[measure] for line in lines if line[measure] is not None), default=None)
 
 
-def figure(line: dict[str, Any] | None, measure: str, best: float | None, chosen: bool) -> Text:
-    """The mean of a cell and its deviation, the best in bold; with how many features, if the method has chosen."""
+def value_cell(line: dict[str, Any] | None, measure: str, best: float | None, chosen: bool) -> Text:
+    """Return the mean of a cell with its deviation, the best in bold.
+
+    If the method has chosen the number of features, the number is added.
+    """
     if line is None:
         return Text("")
     if line[measure] is None:
@@ -116,8 +132,8 @@ def figure(line: dict[str, Any] | None, measure: str, best: float | None, chosen
     return Text(text, style="bold" if line[measure] == best else "")
 
 
-def costs(lines: Sequence[dict[str, Any]]) -> list[Text]:
-    """The mean time of one selection and the most memory."""
+def cost_cells(lines: Sequence[dict[str, Any]]) -> list[Text]:
+    """Return the mean time of one selection, and the largest memory."""
     seconds = [line["seconds"] for line in lines if line["seconds"] is not None]
     memory = [line["peak_memory_bytes"] for line in lines if line["peak_memory_bytes"] is not None]
     mean = sum(seconds) / len(seconds) if seconds else None
@@ -125,7 +141,7 @@ def costs(lines: Sequence[dict[str, Any]]) -> list[Text]:
 
 
 def show_failures(summary: Sequence[dict[str, Any]], several: bool) -> None:
-    """What went wrong, each thing once."""
+    """Print each failure once."""
     for (data, method, error), lines in grouped(
         [line for line in summary if line["error"] is not None], "data", "method", "error"
     ):
@@ -139,11 +155,11 @@ def show_failures(summary: Sequence[dict[str, Any]], several: bool) -> None:
 
 
 def show_ranks(ranks: Ranks) -> None:
-    """Average ranks, and whether they mean anything."""
+    """Print average ranks, and whether they differ significantly."""
     order = ", ".join(f"{method} {rank:.2f}" for method, rank in ranks.average.items())
     say(f"average ranks over {ranks.n_sets:,} data sets: {order}")
     if ranks.critical_difference is not None and ranks.friedman is not None:
         difference, p_value = ranks.critical_difference, ranks.friedman.p_value
         say(f"  critical difference {difference:.2f} (Nemenyi, 5%), Friedman p {p_value:.2g}")
     if ranks.omitted:
-        say(f"  without a figure on some of the data: {', '.join(ranks.omitted)}")
+        say(f"  omitted, without a result on some of the data: {', '.join(ranks.omitted)}")

@@ -1,4 +1,4 @@
-"""What several commands share: options, the bar, and hints on how to go on after an interruption."""
+"""Options that several commands share, the progress bar, and hints after interruptions."""
 
 from __future__ import annotations
 
@@ -18,7 +18,9 @@ from .terminal import be_quiet, be_verbose, is_quiet, say
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 MEMORY = click.option(
-    "--memory", metavar="SIZE", help="The most to take, such as 2GB; what needs more is refused."
+    "--memory",
+    metavar="SIZE",
+    help="The largest memory to use, such as 2GB; what needs more is refused.",
 )
 RUN_DIR = click.argument("run_dir", type=click.Path(exists=True, file_okay=False))
 DATA = click.argument("data", nargs=-1, required=True)
@@ -30,19 +32,19 @@ QUIET = click.option(
     is_flag=True,
     expose_value=False,
     callback=be_quiet,
-    help="Print errors only, and what is asked for.",
+    help="Print only errors and the requested output.",
 )
 VERBOSE = click.option(
     "--verbose",
     is_flag=True,
     expose_value=False,
     callback=be_verbose,
-    help="Say what is done, and when.",
+    help="Print every step with its time.",
 )
 
 
 def read_options(*names: str) -> Callable[[Command], Command]:
-    """Give a command options of how data is to be read: those of some names, or all."""
+    """Give a command the options for reading data: those with the given names, or all."""
 
     def add(command: Command) -> Command:
         for name in reversed(names or tuple(OPTIONS)):
@@ -53,7 +55,7 @@ def read_options(*names: str) -> Callable[[Command], Command]:
 
 
 def read_option(name: str) -> Callable[[Command], Command]:
-    """Make the option of the command line for a field of ``ReadOptions``; left out, it comes as None."""
+    """Return the command-line option of a field of ``ReadOptions``; the default is None."""
     field = OPTIONS[name]
     words = CHOICES.get(name)
     return click.option(
@@ -68,13 +70,13 @@ def read_option(name: str) -> Callable[[Command], Command]:
     )
 
 
-def given(options: dict[str, Any]) -> dict[str, Any]:
+def without_unset(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options that have a value."""
     return {name: value for name, value in options.items() if value is not None}
 
 
 def progress_bar() -> AbstractContextManager[Any]:
-    """A bar on standard error if that is a terminal that can draw one; nothing otherwise."""
+    """Return a progress bar if standard error is a terminal that can draw one."""
     if is_quiet() or not sys.stderr.isatty() or os.environ.get("TERM") in ("dumb", "unknown"):
         return nullcontext()
     from ..progress import ProgressBar
@@ -82,16 +84,20 @@ def progress_bar() -> AbstractContextManager[Any]:
     return ProgressBar()
 
 
-# ---- how to go on after an interruption
+# ---- hints after an interruption
 
 
 @contextmanager
-def hint_after(
+def hint_on_interrupt(
     hint: Callable[[Path], str | None],
     output: str | Path | None,
     ends: tuple[type[BaseException], ...] = (KeyboardInterrupt,),
 ) -> Iterator[None]:
-    """After Ctrl-C, or what else ends the work, say how to go on with what is in ``output``, if that can be."""
+    """Print how to continue after an interruption, if that is possible.
+
+    ``ends`` are the exceptions that count as interruptions; ``hint`` returns the text for
+    ``output``, or None.
+    """
     try:
         yield
     except ends:
@@ -101,25 +107,26 @@ def hint_after(
         raise
 
 
-def last_checkpoint(folder: Path) -> str | None:
+def checkpoint_hint(folder: Path) -> str | None:
+    """Return how to resume a run from its checkpoint, or None."""
     from ..runs import RunDirectory
 
-    again = (
-        "go on from the last checkpoint with: streamsieve select --resume"
+    hint = (
+        "resume from the last checkpoint with: streamsieve select --resume"
         f" {shlex.quote(str(folder))}"
     )
-    return again if RunDirectory(folder).checkpoint else None
+    return hint if RunDirectory(folder).checkpoint else None
 
 
-def work_so_far(output: Path) -> str | None:
+def conversion_hint(output: Path) -> str | None:
+    """Return how to continue a conversion, or None."""
     from ..workflow import work_folder
 
     folder = work_folder(output)
-    again = (
-        f"the same command goes on from here; to give up instead, remove {shlex.quote(str(folder))}"
-    )
-    return None if folder is None else again
+    hint = f"the same command continues from here; to give up, remove {shlex.quote(str(folder))}"
+    return None if folder is None else hint
 
 
-def cells_so_far(output: Path) -> str:
-    return f"what is finished is kept in {shlex.quote(str(output))}; the same command does the rest"
+def comparison_hint(output: Path) -> str:
+    """Return how to continue a comparison."""
+    return f"finished cells are in {shlex.quote(str(output))}; the same command does the rest"

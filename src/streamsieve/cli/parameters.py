@@ -1,4 +1,4 @@
-"""The parameters of a method on the command line: ``--name value``, ``--param name=value``, ``-k`` and a file."""
+"""Parameters of a method on the command line: options, ``--param``, ``-k`` and a file."""
 
 from __future__ import annotations
 
@@ -21,41 +21,36 @@ if TYPE_CHECKING:
     from ..manual import Parameter
 
 BUDGET = "n_features_to_select"
-SHARED = {BUDGET: "-k", "workers": "--workers"}  # parameters that are options of the command, too
-SAME_AS = {
-    BUDGET: "budget",
-    "ks": "budgets",
-}  # arguments in Python, and what click calls their options
+SHARED = {BUDGET: "-k", "workers": "--workers"}  # parameters with an option of the command
+CLICK_NAMES = {BUDGET: "budget", "ks": "budgets"}  # of arguments in Python: names in click
 WORDS = {"True": True, "False": False, "None": None}  # Python's, where JSON has others
-CHOSEN = "streamsieve.chosen"  # where the context has what was chosen
-Given = tuple[str, str, Any]  # a parameter, how it was given, and its value
-
-
+CHOSEN = "streamsieve.chosen"  # the key of ``ChosenMethod`` in the context
+GivenParameter = tuple[str, str, Any]  # a parameter, how it was given, and its value
 NOT_IN_FILES = ("config", "resume", "params", "help")  # options by their name in click
 PARAMS = "params"  # the table of the method's parameters
 
 
 class Config(NamedTuple):
-    """Options by their name in click, and parameters of the method."""
+    """A file of options: options by their name in click, and parameters of the method."""
 
     path: Path
     options: dict[str, Any]
     params: dict[str, Any]
 
 
-class Chosen(NamedTuple):
-    """The method that was chosen, the options made from its parameters, the file of options."""
+class ChosenMethod(NamedTuple):
+    """The chosen method, the options of its parameters, and the file of options."""
 
     method: str
     options: list[MethodOption]
-    without: list[str]  # parameters whose option would be one of the command
+    shadowed: list[str]  # parameters without an option: the command has one of that name
     config: Config | None
-    values: dict[str, Any]  # by name of a click option that is about parameters
+    values: dict[str, Any]  # by name of a click option that sets parameters
     typed: dict[str, str]  # by parameter: how it was given
 
 
 class MethodOption(click.Option):
-    """``--name value`` for one parameter of the method."""
+    """The option ``--name value`` for one parameter of the method."""
 
     def __init__(self, parameter: Parameter) -> None:
         words = [text_of(value) for value in parameter.choices or ()]
@@ -64,77 +59,80 @@ class MethodOption(click.Option):
             metavar="|".join(words) or "VALUE",
             help=option_help(parameter),
             expose_value=False,
-            callback=keep,
-            shell_complete=lambda ctx, option, start: completed(words, start),
+            callback=keep_value,
+            shell_complete=lambda ctx, option, start: completions_of(words, start),
         )
         self.parameter = parameter.name
 
 
 def option_name(parameter: str) -> str:
+    """Return the option of a parameter."""
     return f"--{parameter.replace('_', '-')}"
 
 
 def option_help(parameter: Parameter) -> str:
-    """One sentence on a parameter, what it may be and what it is otherwise."""
+    """Return one sentence about a parameter, its allowed values and its default."""
     first = (
         "The same as -k."
         if parameter.name == BUDGET
         else re.split(r"(?<=\.) (?=[A-Z\"])", parameter.meaning)[0]
     )
-    allowed = "" if parameter.choices else f" Allowed: {in_words(parameter.allowed)}."
+    allowed = "" if parameter.choices else f" Allowed: {to_typed_words(parameter.allowed)}."
     return f"{first}{allowed} [default: {text_of(parameter.default)}]"
 
 
-def in_words(allowed: str) -> str:
-    """What a parameter may be, with the words of the command line for Python's."""
+def to_typed_words(allowed: str) -> str:
+    """Return a text with Python's True, False and None as they are typed on the command line."""
     return re.sub(r"\b(True|False|None)\b", lambda word: text_of(WORDS[word[0]]), allowed)
 
 
 def text_of(value: Any) -> str:
-    """Return a value as it is typed on the command line; one that cannot be typed, in its own words."""
+    """Return a value as it is typed on the command line, or else its text in Python."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def completed(words: Iterable[str], start: str) -> list[CompletionItem]:
+def completions_of(words: Iterable[str], start: str) -> list[CompletionItem]:
+    """Return the words that begin with ``start``, for the shell."""
     return [CompletionItem(word) for word in words if word.startswith(start)]
 
 
 def complete_method(
     ctx: click.Context, option: click.Parameter, start: str
 ) -> list[CompletionItem]:
+    """Return the methods that begin with ``start``."""
     from ..registry import METHODS
 
-    return completed(METHODS, start)
+    return completions_of(METHODS, start)
 
 
 def read_method(ctx: click.Context, option: click.Parameter, value: str | None) -> str | None:
-    """The method that was meant."""
+    """Return the name of the method that the user means."""
     from ..registry import method_named
 
     return None if value is None else method_named(value)
 
 
-def keep(ctx: click.Context, option: click.Parameter, value: Any) -> None:
-    """Keep the value of an option that is about parameters for ``given_parameters``."""
+def keep_value(ctx: click.Context, option: click.Parameter, value: Any) -> None:
+    """Keep the value of an option that sets parameters, for ``given_parameters``."""
     if CHOSEN in ctx.meta and value not in (None, ()):
         ctx.meta[CHOSEN].values[option.name] = value
 
 
 def read_value(text: str) -> Any:
-    """JSON if it is that (true, null, numbers, lists), text otherwise; what is not a number in JSON, NaN, is text."""
+    """Return a text as JSON (true, null, numbers, lists), or else as it is.
+
+    NaN and Infinity, which JSON does not have, stay text.
+    """
     if text in WORDS:
         return WORDS[text]
     try:
         return json.loads(text, parse_constant=str)
-    except (
-        ValueError,
-        RecursionError,
-    ):  # of a list in lists, or an integer of thousands of digits, too
+    except (ValueError, RecursionError):  # also deep lists, and integers of thousands of digits
         return text
 
 
 def read_param(text: str) -> tuple[str, Any]:
-    """NAME=VALUE."""
+    """Return the name and the value of NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not equals or not name:
         raise UsageError(f"--param {text[:80]}: expected NAME=VALUE, such as --param gamma=0.5")
@@ -142,16 +140,17 @@ def read_param(text: str) -> tuple[str, Any]:
 
 
 def given_parameters(ctx: click.Context) -> dict[str, Any]:
-    """The parameters of the method, with the budget and the number of workers among them.
+    """Return the parameters of the method, including the budget and the workers.
 
-    What is typed wins over what is in a file; what is said twice in one of them is refused.
+    The command line takes precedence over the file of options; a parameter that is given twice in
+    one of them is an error.
     """
-    chosen: Chosen = ctx.meta[CHOSEN]
+    chosen: ChosenMethod = ctx.meta[CHOSEN]
     path = "" if chosen.config is None else str(chosen.config.path)
-    on_line: list[Given] = []
-    in_file: list[Given] = []
+    on_line: list[GivenParameter] = []
+    in_file: list[GivenParameter] = []
     for parameter, option in SHARED.items():
-        name = SAME_AS.get(parameter, parameter)
+        name = CLICK_NAMES.get(parameter, parameter)
         if name in chosen.values:
             value = read_value(str(chosen.values[name]))
             if is_typed(ctx, name):
@@ -160,9 +159,9 @@ def given_parameters(ctx: click.Context) -> dict[str, Any]:
                 in_file.append((parameter, f"{path}: {option.lstrip('-')}", value))
     values = chosen.values
     on_line += [
-        (one.parameter, one.opts[0], read_value(values[one.name]))
-        for one in chosen.options
-        if one.name in values
+        (method_option.parameter, method_option.opts[0], read_value(values[method_option.name]))
+        for method_option in chosen.options
+        if method_option.name in values
     ]
     on_line += [
         (name, f"--param {name}", value)
@@ -173,42 +172,51 @@ def given_parameters(ctx: click.Context) -> dict[str, Any]:
             in_file.append(
                 (name, f"{path}: {name}", read_value(value) if isinstance(value, str) else value)
             )
-    typed, filed = once(chosen, on_line), once(chosen, in_file, path)
+    typed, from_file = collect_given(chosen, on_line), collect_given(chosen, in_file, path)
     for name, option in (
         ("random_state", "--seed"),
-        *((name, option_name(name)) for name in chosen.without),
+        *((name, option_name(name)) for name in chosen.shadowed),
     ):
         if (
             name in typed
             and typed[name][0] != option
             and is_typed(ctx, option.lstrip("-").replace("-", "_"))
         ):
-            raise UsageError(f"{option} and {shown(typed[name][0])} say the same; omit one of them")
-    given = filed | typed
+            raise UsageError(
+                f"{option} and {without_value(typed[name][0])} mean the same; omit one of them"
+            )
+    given = from_file | typed
     chosen.typed.update({name: option for name, (option, _) in given.items()})
     return {name: value for name, (_, value) in given.items()}
 
 
 def is_typed(ctx: click.Context, name: str) -> bool:
-    """Whether an option is on the command line."""
+    """Return True if an option is on the command line."""
     return ctx.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
-def once(chosen: Chosen, several: list[Given], origin: str = "") -> dict[str, tuple[str, Any]]:
-    """Return parameters with how each was given and its value, given once each and known to the method.
+def collect_given(
+    chosen: ChosenMethod, several: list[GivenParameter], origin: str = ""
+) -> dict[str, tuple[str, Any]]:
+    """Return the value of each parameter, and how it was given; raise UsageError for repetitions.
 
-    ``origin`` is the file that they are in.
+    Parameters that the method does not have are refused, too. ``origin`` is the file of the
+    parameters.
     """
     from ..registry import refuse_unknown_parameters
 
     given: dict[str, tuple[str, Any]] = {}
     for name, option, value in several:
         if name in given:
-            before = given[name][0]
-            same = "is given twice" if before == option else f"and {shown(option)} say the same"
-            raise UsageError(f"{shown(before)} {same}; omit one of them")
+            previous = given[name][0]
+            problem = (
+                "is given twice"
+                if previous == option
+                else f"and {without_value(option)} mean the same"
+            )
+            raise UsageError(f"{without_value(previous)} {problem}; omit one of them")
         if name == BUDGET and name not in (
-            *chosen.without,
+            *chosen.shadowed,
             *(option.parameter for option in chosen.options),
         ):
             raise UsageError(
@@ -220,18 +228,21 @@ def once(chosen: Chosen, several: list[Given], origin: str = "") -> dict[str, tu
     return given
 
 
-def shown(option: str) -> str:
+def without_value(option: str) -> str:
     """Return how a parameter was given, without its value."""
     return f"{option}=..." if option.startswith("--param ") else option
 
 
 class OptionSpelling(Spelling):
-    """Arguments in messages as options of the command line; what is no option of a command stays as it is.
+    """Writes arguments in messages as options of the command line.
 
-    Parameters of a ``chosen`` method are written as they were typed or, if they were not, can be.
+    Names that are not options of a command stay as they are. Parameters of a ``chosen`` method are
+    written as they were typed or, if they were not, as they can be typed.
     """
 
-    def __init__(self, commands: Iterable[click.Command], chosen: Chosen | None = None) -> None:
+    def __init__(
+        self, commands: Iterable[click.Command], chosen: ChosenMethod | None = None
+    ) -> None:
         options = [
             option
             for command in commands
@@ -241,10 +252,12 @@ class OptionSpelling(Spelling):
         self.options, self.chosen = {option.name: option for option in options}, chosen
 
     def argument(self, name: str, value: Any = NO_VALUE) -> str:
-        typed, own = ({}, []) if self.chosen is None else (self.chosen.typed, self.chosen.options)
-        if name in typed or name in (option.parameter for option in own):
+        typed, method_options = (
+            ({}, []) if self.chosen is None else (self.chosen.typed, self.chosen.options)
+        )
+        if name in typed or name in (option.parameter for option in method_options):
             return with_value(typed.get(name) or SHARED.get(name, option_name(name)), value)
-        option = self.options.get(SAME_AS.get(name, name))
+        option = self.options.get(CLICK_NAMES.get(name, name))
         if option is None:
             return super().argument(name, value)
         if option.is_flag and value is True:
@@ -254,7 +267,7 @@ class OptionSpelling(Spelling):
         )
 
     def allowed(self, text: str) -> str:
-        return in_words(text)
+        return to_typed_words(text)
 
 
 def with_value(option: str, value: Any) -> str:
@@ -269,7 +282,10 @@ def with_value(option: str, value: Any) -> str:
 
 
 def read_config(path: Path, command: click.Command) -> Config:
-    """What a file says; its keys are the options of a command without their dashes, and TRAIN."""
+    """Return the contents of a file of options.
+
+    Its keys are the options of a command without their dashes, and TRAIN.
+    """
     try:
         with path.open("rb") as file:
             content = tomllib.load(file)
@@ -278,7 +294,7 @@ def read_config(path: Path, command: click.Command) -> Config:
     params = content.pop(PARAMS, {})
     if not isinstance(params, dict):
         raise UsageError(f"{path}: [{PARAMS}] must be a table, such as alpha = 0.05 below it")
-    known = {
+    allowed = {
         opt.lstrip("-"): option
         for option in command.params
         if option.name not in NOT_IN_FILES
@@ -286,34 +302,34 @@ def read_config(path: Path, command: click.Command) -> Config:
     }
     options: dict[str, Any] = {}
     for key, value in content.items():
-        option = known.get(key.replace("_", "-"))
+        option = allowed.get(key.replace("_", "-"))
         if option is None or option.name is None:
-            names = sorted(known)
+            names = sorted(allowed)
             raise UsageError(
                 f"{path}: unknown key {key!r}{did_you_mean(key, names)}; keys are"
                 f" {', '.join(names)}, and the table [{PARAMS}] for parameters of the method"
             )
         if option.name in options:
             raise UsageError(
-                f"{path}: {key} is there twice, under another name, too; omit one of them"
+                f"{path}: {key} appears twice, once under another name; omit one of them"
             )
-        options[option.name] = value_of(path, key, option, value)
+        options[option.name] = convert_value(path, key, option, value)
     return Config(path, options, params)
 
 
-def value_of(path: Path, key: str, option: click.Parameter, value: Any) -> Any:
-    """A value as click takes it."""
+def convert_value(path: Path, key: str, option: click.Parameter, value: Any) -> Any:
+    """Return a value as click takes it."""
     is_single = isinstance(value, str | int | float) and not isinstance(value, bool)
     if isinstance(option, click.Option) and option.is_flag:
-        is_right, expected = isinstance(value, bool), "true or false"
+        is_valid, expected = isinstance(value, bool), "true or false"
     elif option.nargs == -1 or option.multiple:
         value = [str(value)] if is_single else value
-        is_right = isinstance(value, list) and all(isinstance(text, str) for text in value)
+        is_valid = isinstance(value, list) and all(isinstance(text, str) for text in value)
         expected = "text, or a list of texts"
     elif isinstance(value, list) and "," in (option.metavar or ""):  # such as A,B
         return ",".join(map(str, value))
     else:
-        is_right, expected = is_single, "text or a number"
-    if not is_right:
+        is_valid, expected = is_single, "text or a number"
+    if not is_valid:
         raise UsageError(f"{path}: {key} must be {expected}")
     return value

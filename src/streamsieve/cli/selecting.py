@@ -1,7 +1,7 @@
-"""How the arguments of ``select`` are read: its options are its own and those of the method that ``-m`` names.
+"""Parse the arguments of ``select``: its own options and those of the method ``-m``.
 
-The latter are made from the method's parameters. Where both would have the same name, the option is
-that of ``select``.
+The options of the method are made from its parameters. Where both would have the same name, the
+option is that of ``select``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ..errors import DataError, UsageError, spelling_as
 from .parameters import (
     CHOSEN,
     SHARED,
-    Chosen,
+    ChosenMethod,
     Config,
     MethodOption,
     OptionSpelling,
@@ -28,102 +28,116 @@ from .parameters import (
 )
 
 
-class Select(click.Command):
-    """A command whose options are its own and those of the method that it is asked for."""
+class SelectCommand(click.Command):
+    """A command that has its own options and those of the method that is asked for."""
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
-        *own, last = super().get_params(ctx)  # the last is --help
-        return [*own, *(ctx.meta[CHOSEN].options if CHOSEN in ctx.meta else ()), last]
+        *options, help_option = super().get_params(ctx)  # the last is --help
+        return [*options, *(ctx.meta[CHOSEN].options if CHOSEN in ctx.meta else ()), help_option]
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         given = list(args)
-        if (
-            ctx.resilient_parsing
-        ):  # the shell wants to complete what is typed so far, right or wrong
+        if ctx.resilient_parsing:  # the shell completes what is typed so far, right or wrong
             with suppress(UsageError, OSError):
-                self.choose(ctx, given)
+                self.choose_method(ctx, given)
             return super().parse_args(ctx, args)
-        self.choose(ctx, given)
+        self.choose_method(ctx, given)
         try:
-            self.refuse_twice(ctx, given)
+            self.refuse_repeated(ctx, given)
             rest = super().parse_args(ctx, args)
         except click.NoSuchOption as error:
-            raise click.UsageError(self.no_such_option(ctx, error.option_name), ctx) from None
+            raise click.UsageError(
+                self.unknown_option_message(ctx, error.option_name), ctx
+            ) from None
         except click.BadParameter as error:
-            raise in_file(ctx, error) from None
+            raise add_file_name(ctx, error) from None
         refuse_files_after_test(given, ctx.params["train"] or ())
         return rest
 
-    def choose(self, ctx: click.Context, args: list[str]) -> None:
-        """Find out which method is asked for, and what parameters it has."""
+    def choose_method(self, ctx: click.Context, args: list[str]) -> None:
+        """Find the method that is asked for, and its parameters."""
         parser = self.make_parser(ctx)
-        parser.ignore_unknown_options = True  # they may be those of the method
+        parser.ignore_unknown_options = True  # they may belong to the method
         try:
-            found, _, _ = parser.parse_args(list(args))
+            values, _, _ = parser.parse_args(list(args))
         except click.UsageError:
-            found = {}  # it is raised again when all options are known
-        config = read_config(Path(found["config"]), self) if "config" in found else None
+            values = {}  # the error is raised again when all options are known
+        config = read_config(Path(values["config"]), self) if "config" in values else None
         if config is not None:
             ctx.default_map = {**(ctx.default_map or {}), **config.options}
-        named = found.get("method") or (config.options.get("method") if config else None)
-        if named is None and "resume" in found:
-            named = method_of_run(found["resume"])
+        named = values.get("method") or (config.options.get("method") if config else None)
+        if named is None and "resume" in values:
+            named = method_of_run(values["resume"])
         helping = self.get_help_option(ctx)
-        if named is None and helping is not None and helping.name in found:
-            return  # nothing needs to be imported for that
+        if named is None and helping is not None and helping.name in values:
+            return  # help needs no imports
         from ..manual import describe_parameters
         from ..registry import find_method
 
-        own_method = next(option for option in self.params if option.name == "method")
-        method = find_method(str(named or own_method.get_default(ctx)))
-        own = {opt for option in self.params for opt in option.opts}
+        method_option = next(option for option in self.params if option.name == "method")
+        method = find_method(str(named or method_option.get_default(ctx)))
+        command_options = {opt for option in self.params for opt in option.opts}
         parameters = describe_parameters(method)
-        options = [MethodOption(one) for one in parameters if option_name(one.name) not in own]
-        without = [one.name for one in parameters if option_name(one.name) in own]
-        ctx.meta[CHOSEN] = Chosen(method.name, options, without, config, {}, {})
+        options = [
+            MethodOption(parameter)
+            for parameter in parameters
+            if option_name(parameter.name) not in command_options
+        ]
+        shadowed = [
+            parameter.name
+            for parameter in parameters
+            if option_name(parameter.name) in command_options
+        ]
+        ctx.meta[CHOSEN] = ChosenMethod(method.name, options, shadowed, config, {}, {})
 
-    def refuse_twice(self, ctx: click.Context, args: list[str]) -> None:
-        """Refuse an option that takes one value and has two: which of them is meant is anybody's guess."""
+    def refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
+        """Raise UsageError if an option that takes one value is given twice."""
         _, _, order = self.make_parser(ctx).parse_args(list(args))
-        once = [
+        single = [
             option for option in order if isinstance(option, click.Option) and not option.multiple
         ]
-        for option in once:
-            if once.count(option) > 1 and not option.is_flag:
+        for option in single:
+            if single.count(option) > 1 and not option.is_flag:
                 raise UsageError(f"{option.opts[-1]} is given twice; omit one of them")
 
-    def no_such_option(self, ctx: click.Context, name: str) -> str:
-        """What to say of an option that neither the command nor the method has."""
-        known = [
+    def unknown_option_message(self, ctx: click.Context, name: str) -> str:
+        """Return the message about an option that is unknown to command and method."""
+        names = [
             opt for option in self.get_params(ctx) for opt in option.opts if opt.startswith("--")
         ]
-        near = difflib.get_close_matches(name.lstrip("-"), [opt.lstrip("-") for opt in known])
-        hint = f" (did you mean {' or '.join(f'--{one}' for one in near)}?)" if near else ""
-        chosen: Chosen | None = ctx.meta.get(CHOSEN)
-        own = (
+        close_names = difflib.get_close_matches(
+            name.lstrip("-"), [opt.lstrip("-") for opt in names]
+        )
+        hint = (
+            f" (did you mean {' or '.join(f'--{close_name}' for close_name in close_names)}?)"
+            if close_names
+            else ""
+        )
+        chosen: ChosenMethod | None = ctx.meta.get(CHOSEN)
+        listing = (
             f"; {chosen.method} has {', '.join(option.opts[0] for option in chosen.options)}"
             if chosen
             else ""
         )
-        return f"no such option: {name}{hint}{own}"
+        return f"no such option: {name}{hint}{listing}"
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The options of the command, then those of the method."""
-        own = [option for option in super().get_params(ctx) if isinstance(option, click.Option)]
+        """Write the options of the command, then those of the method."""
+        options = [option for option in super().get_params(ctx) if isinstance(option, click.Option)]
         with formatter.section("Options"):
             formatter.write_dl(
-                [record for option in own if (record := option.get_help_record(ctx))]
+                [record for option in options if (record := option.get_help_record(ctx))]
             )
         if CHOSEN not in ctx.meta:
             with formatter.section("Options of the method"):
                 formatter.write_text("streamsieve select -m METHOD --help lists them.")
             return
-        chosen: Chosen = ctx.meta[CHOSEN]
+        chosen: ChosenMethod = ctx.meta[CHOSEN]
         with formatter.section(f"Options of {chosen.method}"):
             formatter.write_dl(
                 [record for option in chosen.options if (record := option.get_help_record(ctx))]
             )
-            for name in [name for name in chosen.without if name not in SHARED]:
+            for name in [name for name in chosen.shadowed if name not in SHARED]:
                 formatter.write_text(
                     f"{option_name(name)} is an option of select; the parameter {name} of"
                     f" {chosen.method} is given by --param {name}=VALUE."
@@ -135,7 +149,10 @@ class Select(click.Command):
 
 
 def method_of_run(folder: str) -> str | None:
-    """The method of a run that is to be resumed, if it can be read; what is wrong with it is said later."""
+    """Return the method of a run to be resumed, or None if it cannot be read.
+
+    The reason is reported later.
+    """
     from ..runs import RunDirectory
 
     try:
@@ -144,8 +161,8 @@ def method_of_run(folder: str) -> str | None:
         return None
 
 
-def in_file(ctx: click.Context, error: click.BadParameter) -> click.UsageError:
-    """An error about the value of an option; if that is from a file, it names the file."""
+def add_file_name(ctx: click.Context, error: click.BadParameter) -> click.UsageError:
+    """Return an error about the value of an option, with the file of options it is from."""
     name = error.param.name if error.param else None
     if (
         name is None
@@ -158,11 +175,14 @@ def in_file(ctx: click.Context, error: click.BadParameter) -> click.UsageError:
 
 
 def refuse_files_after_test(args: list[str], train: Iterable[str]) -> None:
-    """Refuse files after --test FILE, as a shell writes them for an unquoted pattern: they would be learned from."""
+    """Raise UsageError for files after --test FILE, which would be learned from.
+
+    A shell writes them for an unquoted pattern.
+    """
     train = list(train)
     for option, name, after in zip(["", *args], args, args[1:], strict=False):
         if (option == "--test" or name.startswith("--test=")) and after in train and len(train) > 1:
             raise UsageError(
-                f"{after}: comes after --test FILE and would be learned from; quote a pattern or"
+                f"{after}: follows --test FILE and would be learned from; quote a pattern or"
                 " repeat --test, and name what to learn from first"
             )

@@ -1,4 +1,4 @@
-"""Results as text for people."""
+"""Print results as text."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 MAX_LABELS = 50  # shown one by one
 MAX_COLUMNS = 12  # named one by one
-# what the columns of a table of features are called
+# The titles of the columns of a table of features.
 COLUMNS = {
     "feature": "feature",
     "index": "index",
     "score": "score",
     "weight": "weight",
-    "class": "speaks for",
+    "class": "class",
     "group": "group",
     "frequency": "frequency",
 }
 
 
 def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
-    """A run, from its summary; what is to be noted comes first, as warnings do."""
+    """Print the summary of a run, after its notes."""
     from ..runs.record import as_read
 
     details, engine = summary["details"], summary["details"].get("engine")
@@ -92,14 +92,14 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
 
 
 def show_facts(facts: dict[str, str | None], width: int = 16) -> None:
-    """Print facts after their titles, but for those that are not known."""
+    """Print facts after their titles, except those that are None."""
     for title, text in facts.items():
         if text is not None:
             say(f"  {title:<{width}}{text}")
 
 
 def mistakes_text(summary: dict[str, Any]) -> str | None:
-    """Return mistakes in all, per row and over the rows, and what always predicting the largest class would cost."""
+    """Return mistakes in all, per row and over the rows, and those of the majority class."""
     if summary["mistake_rate"] is None:
         return None
     from ..report.charts import sparkline
@@ -108,7 +108,7 @@ def mistakes_text(summary: dict[str, Any]) -> str | None:
 
     rates, majority = f"{summary['mistake_rate']:.2%}", summary["details"].get("majority")
     if majority is not None:
-        label = cell(label_text(majority["class"]))
+        label = cell_text(label_text(majority["class"]))
         rates += f"; always predicting {label}: {summary['majority_mistake_rate']:.2%}"
     over_rows = sparkline(windowed_mistakes(summary["trace"]))
     drawn = f", over the rows {over_rows}" if over_rows and can_show(over_rows) else ""
@@ -116,19 +116,19 @@ def mistakes_text(summary: dict[str, Any]) -> str | None:
 
 
 def quality_text(accuracy: float, balanced_accuracy: float | None, auc: float | None) -> str:
-    """Accuracy, and what else is known of how good predictions are."""
-    more = [] if balanced_accuracy is None else [f"balanced {balanced_accuracy:.2%}"]
-    more += [] if auc is None else [f"AUC {auc:.4f}"]
-    return f"{accuracy:.2%}" + (f" ({', '.join(more)})" if more else "")
+    """Return the accuracy, with the balanced accuracy and the AUC if they are given."""
+    details = [] if balanced_accuracy is None else [f"balanced {balanced_accuracy:.2%}"]
+    details += [] if auc is None else [f"AUC {auc:.4f}"]
+    return f"{accuracy:.2%}" + (f" ({', '.join(details)})" if details else "")
 
 
 def fit_text(r2: float | None, error: float) -> str:
-    """How good predicted numbers are."""
+    """Return the quality of predicted numbers."""
     return f"{'-' if r2 is None else f'{r2:.4f}'} (root mean squared error {error:.6g})"
 
 
 def table_of_features(lines: list[dict[str, Any]]) -> list[str]:
-    """Features as aligned columns under their titles, numbers to the right."""
+    """Return features as lines of aligned columns with titles, numbers to the right."""
     from ..sources.writers import label_text
 
     show = {
@@ -139,7 +139,7 @@ def table_of_features(lines: list[dict[str, Any]]) -> list[str]:
     }
     titles = [title for title in COLUMNS if title in lines[0]]
     rows = [[COLUMNS[title] for title in titles]]
-    rows += [[cell(show.get(title, str)(line[title])) for title in titles] for line in lines]
+    rows += [[cell_text(show.get(title, str)(line[title])) for title in titles] for line in lines]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     aligned = [">" if title in ("score", "weight", "frequency") else "<" for title in titles]
     cells = (
@@ -149,13 +149,13 @@ def table_of_features(lines: list[dict[str, Any]]) -> list[str]:
     return ["  ".join(row).rstrip() for row in cells]
 
 
-def cell(text: str) -> str:
-    """A name or a label in a table: on one line, and not too long."""
+def cell_text(text: str) -> str:
+    """Return a name or a label for a table: on one line, and not too long."""
     return printable(text, MAX_CELL_LENGTH)
 
 
 def stability_text(stability: dict[str, Any]) -> str:
-    """How alike the selections from subsamples are, with what it may be off by."""
+    """Return the stability of the selections from subsamples, with its interval."""
     value, low, high = (stability[key] for key in ("value", "low", "high"))
     measured = "-" if value is None else f"{value:.2f}"
     measured += "" if low is None or high is None else f" ({low:.2f} to {high:.2f})"
@@ -163,7 +163,7 @@ def stability_text(stability: dict[str, Any]) -> str:
 
 
 def workers_text(engine: dict[str, Any]) -> str:
-    """Who has worked on a run, and how their work became one."""
+    """Return how many workers a run had, and how their results were merged."""
     text = f"{engine['workers']:,} ({engine['name']})"
     text += f", {engine['rounds']:,} rounds" if "rounds" in engine else ""
     if "approximate" in engine:
@@ -177,7 +177,7 @@ def workers_text(engine: dict[str, Any]) -> str:
 
 
 def time_taken(seconds: dict[str, float], per_worker: bool = False) -> str:
-    """Seconds in all and where they went; compiling happens once, at first use."""
+    """Return the total seconds and their parts; compiling happens once, at first use."""
     parts = f"reading {seconds['read']:.2f}, learning {seconds['learn']:.2f}"
     compiling = seconds.get("compile", 0.0)
     parts += f", compiling {compiling:.2f}" if compiling else ""
@@ -188,7 +188,7 @@ def time_taken(seconds: dict[str, float], per_worker: bool = False) -> str:
 
 
 def show_data(name: str, description: dict[str, Any]) -> None:
-    """What ``info`` found."""
+    """Print the description of data by ``info``."""
     per_row = f"{description['nonzeros_per_row']:.1f} per row, density {description['density']:.3g}"
     extremes = description["smallest_value"], description["largest_value"]
     say(name)
@@ -207,7 +207,7 @@ def show_data(name: str, description: dict[str, Any]) -> None:
 
 
 def show_columns(columns: dict[str, Any]) -> None:
-    """What the columns of a table are, if they are not just numbers."""
+    """Print the kinds of the columns of a table, unless all are numbers."""
     text, missing = columns["text"], columns["missing"]
     kinds = {
         "number": columns["numbers"],
@@ -220,20 +220,20 @@ def show_columns(columns: dict[str, Any]) -> None:
             f"{count:,} {kind}{'s' if count > 1 else ''}" for kind, count in kinds.items() if count
         )
         say(f"  columns    {', '.join(counts)}")
-    levels = [f"{cell(name)} ({count:,})" for name, count in text.items()]
-    without = listed(list(map(cell, missing))) if missing else None
-    show_facts({"levels": listed(levels) if levels else None, "missing in": without}, 11)
+    levels = [f"{cell_text(name)} ({count:,})" for name, count in text.items()]
+    incomplete = list_names(list(map(cell_text, missing))) if missing else None
+    show_facts({"levels": list_names(levels) if levels else None, "missing in": incomplete}, 11)
     for note in columns["notes"]:
         say(f"  note       {note}")
 
 
-def listed(names: list[str]) -> str:
-    """Names, not too many of them."""
+def list_names(names: list[str]) -> str:
+    """Return names, shortened if there are many."""
     return ", ".join(names[:MAX_COLUMNS]) + (", ..." if len(names) > MAX_COLUMNS else "")
 
 
 def show_target(description: dict[str, Any]) -> None:
-    """The labels, one per line, or what numbers they are."""
+    """Print the labels, one per line, or the range of the numbers."""
     labels, target = description["labels"], description["target"]
     if target["kind"] == "none":
         say("  labels     none")
@@ -255,7 +255,10 @@ def show_target(description: dict[str, Any]) -> None:
 
 
 def write_labels(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
-    """Write predicted labels as they pass by, a line each: what would be another line in a label is escaped."""
+    """Write predicted labels, one per line, as they pass by.
+
+    Line ends within a label are escaped.
+    """
     from ..sources.writers import label_text
 
     for prediction, y in rows:
@@ -264,7 +267,10 @@ def write_labels(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
 
 
 def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
-    """Write a table of predicted labels and scores as they pass by; of two classes, the score of the second."""
+    """Write a table of predicted labels and scores as they pass by.
+
+    Of two classes, the score is that of the second.
+    """
     from ..sources.writers import label_text
 
     writer = csv.writer(file, lineterminator="\n")
@@ -283,7 +289,7 @@ def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
     for prediction, y in rows:
         scores = prediction.scores.reshape(len(prediction.labels), -1).tolist()
         writer.writerows(
-            [shown(label), *some]
-            for label, some in zip(prediction.labels.tolist(), scores, strict=True)
+            [shown(label), *row_scores]
+            for label, row_scores in zip(prediction.labels.tolist(), scores, strict=True)
         )
         yield prediction, y

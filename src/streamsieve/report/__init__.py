@@ -1,4 +1,4 @@
-"""Results for people: a plain dictionary first, from which everything is shown."""
+"""Results for people: first a plain dictionary, from which pages and pictures are made."""
 
 from .comparison import describe_comparison
 from .page import describe, render, write_report

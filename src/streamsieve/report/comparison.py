@@ -1,4 +1,4 @@
-"""A comparison as the report shows it: a plain dictionary with all that the page needs."""
+"""Describe a comparison: a plain dictionary with all that the page needs."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from ..display import MAX_CELL_LENGTH, printable
 from ..errors import UsageError
 from ..files import is_there
 from ..json_text import finite
-from .wording import listed, percent, seconds
+from .wording import join_words, percent, seconds
 
 if TYPE_CHECKING:
     from ..evaluation.comparison import Comparison
 
-REQUEST = "request.json"  # a folder of a comparison has it, that of a run has not
-TRAINING = "data", "method", "k", "seed", "fold"  # what one training is for
+REQUEST = "request.json"  # in the folder of a comparison, not in that of a run
+TRAINING = "data", "method", "k", "seed", "fold"  # these identify one training
 OWN = "own"  # the model of a line that has the method's own predictions
 MAX_NAMED = 4  # methods in a title
 MAX_ERRORS = 200  # cells that failed, in full
@@ -31,7 +31,10 @@ def is_comparison(source: Any) -> bool:
 
 
 def describe_comparison(source: str | Path | Comparison) -> dict[str, Any]:
-    """Return all that a report says of a comparison, as JSON can hold it; ``source`` may be its folder."""
+    """Return the description of a comparison as a JSON dictionary.
+
+    ``source`` is a comparison or its folder.
+    """
     from ..evaluation.comparison import Comparison
 
     if isinstance(source, Comparison):
@@ -41,12 +44,12 @@ def describe_comparison(source: str | Path | Comparison) -> dict[str, Any]:
     table, methods = comparison.table.drop_columns(["selected"]), comparison.request["methods"]
     lines = table.to_pylist()
     failed = [line for line in lines if line["error"] is not None]
-    few = ", ".join([*methods[:MAX_NAMED], *(["..."] if len(methods) > MAX_NAMED else [])])
-    # The time of one training, judged by several models, is in a line each.
+    title = ", ".join([*methods[:MAX_NAMED], *(["..."] if len(methods) > MAX_NAMED else [])])
+    # Each model of one training has a line, with the time of that training.
     trained = {tuple(line[name] for name in TRAINING): line["seconds"] or 0.0 for line in lines}
     described = {
         "kind": "comparison",
-        "title": few if path is None else path.name,
+        "title": title if path is None else path.name,
         "folder": None if path is None else str(path),
         "measure": comparison.measure,
         "asked": comparison.request,
@@ -65,7 +68,10 @@ def describe_comparison(source: str | Path | Comparison) -> dict[str, Any]:
 
 
 def ranks_of(comparison: Comparison) -> dict[str, Any]:
-    """Return average ranks with the critical difference; under ``missing`` why there is no test of them."""
+    """Return average ranks with their critical difference.
+
+    If there is no test of the ranks, ``missing`` is the reason.
+    """
     try:
         ranks = comparison.ranks().to_dict()
     except UsageError as error:
@@ -74,21 +80,21 @@ def ranks_of(comparison: Comparison) -> dict[str, Any]:
     return ranks | (missing if ranks["critical_difference"] is None else {})
 
 
-def headline_of(found: dict[str, Any]) -> str:
-    """Return which method is best, in one sentence."""
+def headline_of(comparison: dict[str, Any]) -> str:
+    """Return in one sentence which method is best."""
     n_methods, n_sets, ranks = (
-        len(found["asked"]["methods"]),
-        len(found["asked"]["data"]),
-        found["ranks"],
+        len(comparison["asked"]["methods"]),
+        len(comparison["asked"]["data"]),
+        comparison["ranks"],
     )
-    if not found["best"]:
+    if not comparison["best"]:
         return "No cell of this comparison has a result."
     if n_sets == 1:
-        best = found["best"][0]
-        quality = value_text(found, best[found["measure"]])
-        quality = f"{quality} accuracy" if found["measure"] == "accuracy" else f"R² {quality}"
+        best = comparison["best"][0]
+        quality = value_text(comparison, best[comparison["measure"]])
+        quality = f"{quality} accuracy" if comparison["measure"] == "accuracy" else f"R² {quality}"
         name, data = (
-            printable(contender(best), MAX_CELL_LENGTH),
+            printable(method_label(best), MAX_CELL_LENGTH),
             printable(best["data"], MAX_CELL_LENGTH),
         )
         kept = f"{best['n_selected']:,.0f} features"
@@ -96,8 +102,8 @@ def headline_of(found: dict[str, Any]) -> str:
     if "average" not in ranks:
         return f"{n_methods:,} methods on {n_sets:,} data sets."
     first, *others = ranks["average"]
-    alike = next((group for group in ranks["cliques"] if first in group), [first])
-    beside = [printable(method, MAX_CELL_LENGTH) for method in alike if method != first]
+    clique = next((group for group in ranks["cliques"] if first in group), [first])
+    not_different = [printable(method, MAX_CELL_LENGTH) for method in clique if method != first]
     text = (
         f"{printable(first, MAX_CELL_LENGTH)} ranks first on average over {ranks['n_sets']:,} data"
         " sets"
@@ -105,18 +111,18 @@ def headline_of(found: dict[str, Any]) -> str:
     text += f" (mean rank {ranks['average'][first]:.1f})"
     if ranks["critical_difference"] is None or not others:
         return f"{text}."
-    if not beside:
+    if not not_different:
         return f"{text}, significantly ahead of all others."
-    if len(beside) == len(others):
+    if len(not_different) == len(others):
         return f"{text}, though no difference is significant."
-    return f"{text}, not significantly ahead of {listed(beside)}."
+    return f"{text}, not significantly ahead of {join_words(not_different)}."
 
 
-def contender(line: dict[str, Any]) -> str:
-    """Return a method as it enters a comparison: with a model on its features, or with its own predictions."""
+def method_label(line: dict[str, Any]) -> str:
+    """Return the name of a method and, for its own predictions, that of the model."""
     return f"{line['method']} ({OWN})" if line["model"] == OWN else str(line["method"])
 
 
-def value_text(found: dict[str, Any], value: float) -> str:
-    """Return a mean of the comparison's measure."""
-    return percent(value) if found["measure"] == "accuracy" else f"{value:.3f}"
+def value_text(comparison: dict[str, Any], value: float) -> str:
+    """Return a mean of the comparison's measure as text."""
+    return percent(value) if comparison["measure"] == "accuracy" else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""The page of one comparison, from its description."""
+"""Write the page of one comparison from its description."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 from ..display import MAX_CELL_LENGTH, printable
 from . import figures
-from .comparison import OWN, contender, value_text
-from .figures import MAX_NAME_LENGTH, MAX_SETS, MEASURES, Figure, contenders
+from .comparison import OWN, method_label, value_text
+from .figures import MAX_NAME_LENGTH, MAX_SETS, MEASURES, Figure, method_labels
 from .markup import (
     Child,
     Column,
@@ -18,9 +18,9 @@ from .markup import (
     KeyFigure,
     Section,
     facts,
-    foreign,
     integer_column,
-    joined,
+    isolate_text,
+    join_html,
     note,
     number_column,
     table,
@@ -33,13 +33,14 @@ MAX_VALUE_LENGTH = 300
 
 
 def k_column(ks: Sequence[int | None]) -> Column:
-    """Return numbers of features; a method that chooses its own has "auto"."""
+    """Return a column of numbers of features, with "auto" where the method chooses."""
     if None not in ks:
         return integer_column("k", ks)
     return text_column("k", ["auto" if k is None else k for k in ks])
 
 
 def memory_column(sizes: Sequence[int | None]) -> Column:
+    """Return a column of sizes in megabytes."""
     return integer_column(
         "Memory, MB", [None if size is None else round(size / 1e6) for size in sizes]
     )
@@ -65,97 +66,119 @@ COLUMNS: dict[str, Callable[[list[Any]], Column]] = {  # of all lines
 SIZES = {"rows": "Rows", "test_rows": "Test rows", "features": "Features", "nonzeros": "Non-zeros"}
 
 
-def key_figures(found: dict[str, Any]) -> list[KeyFigure]:
-    """Return which method is best, and how much was compared."""
-    request, measure, ranks, some = found["asked"], found["measure"], found["ranks"], []
-    if found["best"] and len(request["data"]) == 1:
-        best = found["best"][0]
+def key_figures(comparison: dict[str, Any]) -> list[KeyFigure]:
+    """Return the best method, and how much was compared."""
+    request, measure, ranks, best_figures = (
+        comparison["asked"],
+        comparison["measure"],
+        comparison["ranks"],
+        [],
+    )
+    if comparison["best"] and len(request["data"]) == 1:
+        best = comparison["best"][0]
         spread = best.get(f"{measure}_sd")
-        method = f"{printable(contender(best), 24)}, {best['n_selected']:,.0f} features"
-        some.append(
-            KeyFigure(f"Best {MEASURES[measure]}", value_text(found, best[measure]), method)
+        method = f"{printable(method_label(best), 24)}, {best['n_selected']:,.0f} features"
+        best_figures.append(
+            KeyFigure(f"Best {MEASURES[measure]}", value_text(comparison, best[measure]), method)
         )
         about = (
             "reading and learning"
             if spread is None
-            else f"± {value_text(found, spread)} over repeats"
+            else f"± {value_text(comparison, spread)} over repeats"
         )
-        some.append(KeyFigure("In", seconds(best["seconds"]), about))
+        best_figures.append(KeyFigure("Time of the best", seconds(best["seconds"]), about))
     elif "average" in ranks:
         first, rank = next(iter(ranks["average"].items()))
-        some.append(KeyFigure("Best on average", printable(first, 24), f"mean rank {rank:.2f}"))
-    failed = f"{found['n_failed']:,} failed" if found["n_failed"] else "all went well"
+        best_figures.append(
+            KeyFigure("Best on average", printable(first, 24), f"mean rank {rank:.2f}")
+        )
+    failed = f"{comparison['n_failed']:,} failed" if comparison["n_failed"] else "no failures"
     return [
-        *some,
+        *best_figures,
         KeyFigure("Methods", f"{len(request['methods']):,}"),
         KeyFigure("Data sets", f"{len(request['data']):,}"),
-        KeyFigure("Measurements", f"{found['n_lines']:,}", failed),
-        KeyFigure("Time", seconds(found["seconds"]), "of all trainings together"),
+        KeyFigure("Measurements", f"{comparison['n_lines']:,}", failed),
+        KeyFigure("Time", seconds(comparison["seconds"]), "of all trainings together"),
     ]
 
 
-def sections(found: dict[str, Any], prefix: str) -> list[Section]:
-    """Return the parts of the page, in order; ``prefix`` begins the names of its pictures and tables."""
-    name = MEASURES[found["measure"]]
+def sections(comparison: dict[str, Any], prefix: str) -> list[Section]:
+    """Return the sections of the page in order; ``prefix`` begins the ids of figures and tables."""
+    name = MEASURES[comparison["measure"]]
     title = f"{name[:1].upper()}{name[1:]}"
-    made = [
-        Section("results", "Results", results(found, prefix)),
-        Section("against-k", f"{title} against the number of features", against_k(found, prefix)),
-        Section("against-time", f"{title} against time", against_time(found, prefix)),
-        Section("ranks", "Average ranks", ranks(found["ranks"], prefix)),
-        Section("stability", "Stability", stability(found["stability"], prefix)),
-        Section("failed", "What failed", failures(found["failed"], found["n_failed"])),
-        Section("lines", "All measurements", all_lines(found["lines"], prefix)),
-        Section("asked", "What was asked", asked(found["asked"])),
-        Section("data", "The data", the_data(found["asked"]["data"], prefix)),
+    candidates = [
+        Section("results", "Results", results_part(comparison, prefix)),
+        Section(
+            "against-k",
+            f"{title} against the number of features",
+            against_k_part(comparison, prefix),
+        ),
+        Section("against-time", f"{title} against time", against_time_part(comparison, prefix)),
+        Section("ranks", "Average ranks", ranks_part(comparison["ranks"], prefix)),
+        Section("stability", "Stability", stability_part(comparison["stability"], prefix)),
+        Section("failed", "Failures", failures_part(comparison["failed"], comparison["n_failed"])),
+        Section("lines", "All measurements", lines_part(comparison["lines"], prefix)),
+        Section("asked", "Settings", settings_part(comparison["asked"])),
+        Section("data", "The data", data_part(comparison["asked"]["data"], prefix)),
     ]
-    return [section for section in made if section.body]
+    return [section for section in candidates if section.body]
 
 
-def asked(request: dict[str, Any]) -> Html:
-    known: dict[str, Child] = {
-        "Methods": foreign(", ".join(map(str, request["methods"])), MAX_VALUE_LENGTH),
+def settings_part(request: dict[str, Any]) -> Html:
+    """Return the settings of the comparison."""
+    values_by_title: dict[str, Child] = {
+        "Methods": isolate_text(", ".join(map(str, request["methods"])), MAX_VALUE_LENGTH),
         "Features": ", ".join(map(str, request["ks"])),
         "Folds": None if not request.get("folds") else str(request["folds"]),
         "Seeds": ", ".join(map(str, request["seeds"])),
-        "Judged by": foreign(", ".join(map(str, request["models"])), MAX_VALUE_LENGTH),
+        "Judged by": isolate_text(", ".join(map(str, request["models"])), MAX_VALUE_LENGTH),
     }
     if request.get("params"):
         settings = (
             f"{method}.{name} = {value}"
-            for method, given in request["params"].items()
-            for name, value in given.items()
+            for method, params in request["params"].items()
+            for name, value in params.items()
         )
-        known["Parameters"] = foreign(", ".join(settings), MAX_VALUE_LENGTH)
-    return facts(known)
+        values_by_title["Parameters"] = isolate_text(", ".join(settings), MAX_VALUE_LENGTH)
+    return facts(values_by_title)
 
 
-def the_data(sets: list[dict[str, Any]], prefix: str) -> Html:
-    columns = [text_column("Name", [one["name"] for one in sets])]
+def data_part(sets: list[dict[str, Any]], prefix: str) -> Html:
+    """Return a table of the data sets."""
+    columns = [text_column("Name", [data_set["name"] for data_set in sets])]
     for key, title in SIZES.items():
-        if any(isinstance(one.get(key), int) for one in sets):
-            columns.append(integer_column(title, [one.get(key) for one in sets]))
-    if any(one.get("classes") for one in sets):
+        if any(isinstance(data_set.get(key), int) for data_set in sets):
+            columns.append(integer_column(title, [data_set.get(key) for data_set in sets]))
+    if any(data_set.get("classes") for data_set in sets):
         columns.append(
             integer_column(
-                "Classes", [len(one["classes"]) if one.get("classes") else None for one in sets]
+                "Classes",
+                [
+                    len(data_set["classes"]) if data_set.get("classes") else None
+                    for data_set in sets
+                ],
             )
         )
-    columns.append(text_column("Fingerprint", [printable(one["fingerprint"], 20) for one in sets]))
+    columns.append(
+        text_column("Fingerprint", [printable(data_set["fingerprint"], 20) for data_set in sets])
+    )
     return table(f"{prefix}-sets", "Data sets", columns, "data sets")
 
 
-def results(found: dict[str, Any], prefix: str) -> Html:
-    """Return a line per data set and k, a column per method; the best of a line, and what equals it, is bold."""
+def results_part(comparison: dict[str, Any], prefix: str) -> Html:
+    """Return a table with a line per data set and k, and a column per method.
+
+    The best value of a line, and values equal to it, are bold.
+    """
     measure, models, is_accuracy = (
-        found["measure"],
-        found["asked"]["models"],
-        found["measure"] == "accuracy",
+        comparison["measure"],
+        comparison["asked"]["models"],
+        comparison["measure"] == "accuracy",
     )
     cells: dict[tuple[Any, ...], dict[str, dict[str, Any]]] = defaultdict(dict)
-    for line in found["summary"]:  # own predictions are beside those of the first model
+    for line in comparison["summary"]:  # own predictions are in the lines of the first model
         cells[line["data"], line["k"], models[0] if line["model"] == OWN else line["model"]][
-            contender(line)
+            method_label(line)
         ] = line
     columns: list[Column] = [
         text_column("Data", [data for data, _, _ in cells]),
@@ -167,7 +190,7 @@ def results(found: dict[str, Any], prefix: str) -> Html:
         max((line[measure] for line in row.values() if line[measure] is not None), default=None)
         for row in cells.values()
     ]
-    for name in contenders(found["summary"]):
+    for name in method_labels(comparison["summary"]):
         lines = [row.get(name, {}) for row in cells.values()]
         means = [line.get(measure) for line in lines]
         columns.append(
@@ -183,8 +206,8 @@ def results(found: dict[str, Any], prefix: str) -> Html:
                 ],
             )
         )
-    repeats = len(found["asked"]["seeds"]) > 1 or any(
-        fold is not None for fold in found["lines"]["fold"]
+    repeats = len(comparison["asked"]["seeds"]) > 1 or any(
+        fold is not None for fold in comparison["lines"]["fold"]
     )
     spread = " ± standard deviation over seeds and folds" if repeats else ""
     about = f"Mean {MEASURES[measure]}{spread}; the best of each line in bold."
@@ -194,58 +217,69 @@ def results(found: dict[str, Any], prefix: str) -> Html:
 
 
 def spread_text(spread: float | None, is_accuracy: bool) -> str:
+    """Return a standard deviation as text."""
     return "" if spread is None else f"± {100.0 * spread:.1f}" if is_accuracy else f"± {spread:.3f}"
 
 
-def against_k(found: dict[str, Any], prefix: str) -> Html:
-    key = f"{found['measure']}_sd"
+def against_k_part(comparison: dict[str, Any], prefix: str) -> Html:
+    """Return the figures of the measure against the number of features."""
+    key = f"{comparison['measure']}_sd"
     has_spread = any(
-        line.get(key) is not None for _, lines in figures.sets_of(found) for line in lines
+        line.get(key) is not None for _, lines in figures.sets_of(comparison) for line in lines
     )
     about = (
         "Means over seeds and folds; bars are one standard deviation to either side."
         if has_spread
         else ""
     )
-    return pictures(figures.against_k(found), found, prefix, about)
+    return figures_part(figures.against_k_figures(comparison), comparison, prefix, about)
 
 
-def against_time(found: dict[str, Any], prefix: str) -> Html:
+def against_time_part(comparison: dict[str, Any], prefix: str) -> Html:
+    """Return the figures of the measure against time."""
     about = (
         "Each point is a method with one number of features; up and to the left is better."
-        " Compiling, which is done once, is not counted."
+        " Compiling, which happens once, is not counted."
     )
-    return pictures(figures.against_time(found), found, prefix, about)
+    return figures_part(figures.against_time_figures(comparison), comparison, prefix, about)
 
 
-def pictures(made: list[Figure], found: dict[str, Any], prefix: str, about: str) -> Html:
-    """Return pictures of data sets with what to know of them; nothing where there are none."""
-    if not made:
+def figures_part(
+    figure_list: list[Figure], comparison: dict[str, Any], prefix: str, about: str
+) -> Html:
+    """Return the figures of data sets with notes, or nothing if there are none."""
+    if not figure_list:
         return Html()
-    n_sets = len(figures.sets_of(found))
-    omitted = f"Pictures of the first {MAX_SETS} of {n_sets:,} data sets; the tables have all."
-    return joined(
-        tag("div", (figure.html(prefix) for figure in made), class_="pictures"),
+    n_sets = len(figures.sets_of(comparison))
+    omitted = f"Figures of the first {MAX_SETS} of {n_sets:,} data sets; the tables have all."
+    return join_html(
+        tag("div", (figure.html(prefix) for figure in figure_list), class_="pictures"),
         note(about) if about else None,
         note(omitted) if n_sets > MAX_SETS else None,
     )
 
 
-def ranks(found: dict[str, Any], prefix: str) -> Html:
-    figure = figures.ranks(found)
+def ranks_part(ranks: dict[str, Any], prefix: str) -> Html:
+    """Return the critical difference diagram, or the reason why there is none."""
+    figure = figures.ranks_figure(ranks)
     if figure is not None:
         return figure.html(prefix)
     order = ", ".join(
         f"{printable(name, MAX_CELL_LENGTH)} {rank:.2f}"
-        for name, rank in found.get("average", {}).items()
+        for name, rank in ranks.get("average", {}).items()
     )
-    return joined(
-        note("No critical difference: ", foreign(found["missing"], MAX_VALUE_LENGTH), "."),
-        note("Ranks: ", foreign(order)) if order else None,
+    return join_html(
+        note(
+            "No critical difference: ",
+            isolate_text(ranks["missing"], MAX_VALUE_LENGTH),
+            ".",
+        ),
+        note("Ranks: ", isolate_text(order)) if order else None,
     )
 
 
-def stability(lines: list[dict[str, Any]], prefix: str) -> Html:
+def stability_part(lines: list[dict[str, Any]], prefix: str) -> Html:
+    """Return a table of the stability of selections."""
     if not lines:
         return note("Stability needs selections from several seeds or folds.")
     columns = [
@@ -264,25 +298,26 @@ def stability(lines: list[dict[str, Any]], prefix: str) -> Html:
     return table(f"{prefix}-stability", "Stability of selections", columns, "lines", about)
 
 
-def failures(lines: list[dict[str, Any]], n_failed: int) -> Html:
+def failures_part(lines: list[dict[str, Any]], n_failed: int) -> Html:
+    """Return a list of the failures."""
     if not lines:
         return Html()
     where = "{data}, {method}, k {k}, seed {seed}: "
     shown = (
         tag(
             "li",
-            tag("strong", foreign(where.format(**line), MAX_VALUE_LENGTH)),
-            foreign(line["error"], MAX_VALUE_LENGTH),
+            tag("strong", isolate_text(where.format(**line), MAX_VALUE_LENGTH)),
+            isolate_text(line["error"], MAX_VALUE_LENGTH),
             class_="remark warning",
         )
         for line in lines
     )
     more = note(f"and {n_failed - len(lines):,} more") if n_failed > len(lines) else None
-    return joined(tag("ul", shown, class_="remarks"), more)
+    return join_html(tag("ul", shown, class_="remarks"), more)
 
 
-def all_lines(lines: dict[str, list[Any]], prefix: str) -> Html:
-    """Return every measurement, as it is in comparison.csv."""
-    known = [key for key in COLUMNS if any(value is not None for value in lines[key])]
-    columns = [COLUMNS[key](lines[key]) for key in known]
+def lines_part(lines: dict[str, list[Any]], prefix: str) -> Html:
+    """Return a table of every measurement, as in comparison.csv."""
+    keys = [key for key in COLUMNS if any(value is not None for value in lines[key])]
+    columns = [COLUMNS[key](lines[key]) for key in keys]
     return table(f"{prefix}-lines", "All measurements", columns, "measurements")

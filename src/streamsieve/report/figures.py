@@ -1,4 +1,4 @@
-"""The pictures of runs and comparisons, from their descriptions: those of the page, and what ``plot()`` returns."""
+"""The figures of runs and comparisons, for the page and for ``plot()``."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ from ..runs import RunRecord
 from ..runs.record import as_read
 from ..selection import Selection
 from . import charts
-from .comparison import OWN, contender, describe_comparison
-from .markup import Child, Html, foreign, joined, tag
+from .comparison import OWN, describe_comparison, method_label
+from .markup import Child, Html, isolate_text, join_html, tag
 from .run import describe_run, selected_of
-from .wording import listed
+from .wording import join_words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from ..evaluation.comparison import Comparison
 
-MAX_BARS = 20  # features in the picture of weights
-MAX_SETS = 8  # data sets with pictures of their own
+MAX_BARS = 20  # features in the figure of weights
+MAX_SETS = 8  # data sets with their own figures
 MAX_POINTS = 200  # of a line
 MIN_RANKS = 5
 MAX_NAME_LENGTH = 40  # of a data set
 MAX_NOTE_NAME_LENGTH = 28  # of a feature
-WIDE = 8  # times the smallest number
+WIDE = 8  # the ratio of numbers from which an axis is logarithmic
 MEASURES = {"accuracy": "accuracy", "r2": "R²"}
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Figure:
-    """A picture of the report: a chart under its title, with what to know of it. A notebook shows it."""
+    """A figure of the report: a chart with its title and a note; notebooks show it."""
 
     name: str  # in links and names of files
     title: str
-    chart: partial[str]  # gives it as inline SVG, in the colours of the page's style sheet
+    chart: partial[str]  # returns inline SVG, in the colours of the page's style sheet
     note: Child = None
 
     def html(self, prefix: str) -> Html:
-        """Return the picture for a page, with buttons that save it; ``prefix`` begins its name there."""
+        """Return the figure for a page, with buttons to save it; ``prefix`` begins its id."""
         buttons = (
             tag(
                 "button",
@@ -72,11 +72,11 @@ class Figure:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write the picture as an SVG file."""
+        """Write the figure as an SVG file."""
         Figures([self]).save(path)
 
     def draw(self, axes: Axes) -> None:
-        """Draw the picture on Matplotlib axes, as for a PDF: one of bars, lines or points."""
+        """Draw a figure of bars, lines or points on Matplotlib axes, as for a PDF."""
         from .. import plotting
 
         drawings: dict[Callable[..., str], Callable[..., None]] = {
@@ -96,16 +96,16 @@ class Figure:
 
 
 class Figures(dict[str, Figure]):
-    """Pictures by name, in the order of the report. A notebook shows them, one below the other."""
+    """Figures by name, in the order of the report; notebooks show them in one column."""
 
     def __init__(self, figures: Iterable[Figure | None]) -> None:
         super().__init__((figure.name, figure) for figure in figures if figure is not None)
 
     def save(self, path: str | Path) -> None:
-        """Write all pictures as one SVG file, one below the other."""
+        """Write all figures to one SVG file, one below the other."""
         if Path(path).suffix.lower() != ".svg":
             raise UsageError(
-                f"{path}: pictures are written as SVG; give the file a name that ends in .svg"
+                f"{path}: figures are written as SVG; the name of the file must end in .svg"
             )
         with replacing(Path(path)) as partial_file:
             partial_file.write_text(self._repr_html_(), encoding="utf-8")
@@ -115,27 +115,31 @@ class Figures(dict[str, Figure]):
 
 
 def plot(source: Selection | RunRecord | Comparison, axes: Axes | None) -> Figures:
-    """Return the pictures of a result; the first of them is drawn on ``axes`` too, if these are given."""
+    """Return the figures of a result; the first is also drawn on ``axes`` if they are given."""
     if isinstance(source, Selection):
-        made = figures_of_selection(finite(selected_of(as_read(source.ranked(), first_id=0))))
+        figure_list = figures_of_selection(
+            finite(selected_of(as_read(source.ranked(), first_id=0)))
+        )
     elif isinstance(source, RunRecord):
         run = describe_run(source, read_data=False)
-        made = [
+        figure_list = [
             *figures_of_selection(run["selected"]),
-            curve(run["curve"]),
-            mistakes(run["mistakes"]),
-            *changes(run["changes"]),
-            times(run["cost"]["seconds"]),
+            curve_figure(run["curve"]),
+            mistakes_figure(run["mistakes"]),
+            *changes_figures(run["changes"]),
+            times_figure(run["cost"]["seconds"]),
         ]
     else:
-        found = describe_comparison(source)
-        made = [*against_k(found), *against_time(found), ranks(found["ranks"])]
-    figures = Figures(made)
+        comparison = describe_comparison(source)
+        figure_list = [
+            *against_k_figures(comparison),
+            *against_time_figures(comparison),
+            ranks_figure(comparison["ranks"]),
+        ]
+    figures = Figures(figure_list)
     if axes is not None:
         if not figures:
-            raise UsageError(
-                "there is nothing to draw yet: no cell of this comparison has a result"
-            )
+            raise UsageError("there is nothing to draw: no cell of this comparison has a result")
         next(iter(figures.values())).draw(axes)
     return figures
 
@@ -144,21 +148,21 @@ def plot(source: Selection | RunRecord | Comparison, axes: Axes | None) -> Figur
 
 
 def figures_of_selection(columns: dict[str, list[Any]]) -> list[Figure | None]:
-    """Return the pictures of selected features, from their columns."""
-    return [weights(columns), falling_scores(columns["score"])]
+    """Return the figures of the selected features, from their columns."""
+    return [weights_figure(columns), scores_figure(columns["score"])]
 
 
 def is_wide(numbers: list[int]) -> bool:
-    """Return True if numbers are so different that only a logarithmic axis shows them all."""
+    """Return True if numbers differ so much that they need a logarithmic axis."""
     return max(numbers) > WIDE * max(1, min(numbers))
 
 
-def weights(columns: dict[str, list[Any]]) -> Figure:
-    """Return the weights, or scores, of the best features as bars, in the colours of their classes."""
+def weights_figure(columns: dict[str, list[Any]]) -> Figure:
+    """Return the weights, or scores, of the best features as bars coloured by class."""
     key = "weight" if "weight" in columns else "score"
     n = len(columns[key])
     groups = [
-        None if label is None else f"speaks for {label}"
+        None if label is None else f"predicts class {label}"
         for label in columns.get("class", [None] * n)
     ]
     best = islice(zip(columns["feature"], columns[key], groups, strict=True), MAX_BARS)
@@ -166,21 +170,27 @@ def weights(columns: dict[str, list[Any]]) -> Figure:
     items = [
         {"name": name, "value": value, "group": group, "tip": group} for name, value, group in bars
     ]
-    what = "Weights" if key == "weight" else "Scores"
+    quantity = "Weights" if key == "weight" else "Scores"
     title = (
-        f"{what} of the best {len(items)} features" if n > len(items) else f"{what} of the features"
+        f"{quantity} of the best {len(items)} features"
+        if n > len(items)
+        else f"{quantity} of the features"
     )
     return Figure("weights", title, partial(charts.bar_chart, items, signed=key == "weight"))
 
 
-def falling_scores(scores: list[float | None]) -> Figure | None:
-    """Return how fast scores fall with the rank, which shows where a selection could end."""
-    known = [(rank, score) for rank, score in enumerate(scores, 1) if score is not None]
-    if len(known) < MIN_RANKS:
+def scores_figure(scores: list[float | None]) -> Figure | None:
+    """Return the scores by rank, which show where a selection could end."""
+    ranked = [(rank, score) for rank, score in enumerate(scores, 1) if score is not None]
+    if len(ranked) < MIN_RANKS:
         return None
-    some = known[:: -(-len(known) // MAX_POINTS)]
-    series = {"name": "score", "x": [rank for rank, _ in some], "y": [score for _, score in some]}
-    log_x = len(known) > MAX_POINTS
+    points = ranked[:: -(-len(ranked) // MAX_POINTS)]
+    series = {
+        "name": "score",
+        "x": [rank for rank, _ in points],
+        "y": [score for _, score in points],
+    }
+    log_x = len(ranked) > MAX_POINTS
     return Figure(
         "scores",
         "Scores by rank",
@@ -188,103 +198,105 @@ def falling_scores(scores: list[float | None]) -> Figure | None:
     )
 
 
-def curve(found: dict[str, Any] | None) -> Figure | None:
+def curve_figure(curve_data: dict[str, Any] | None) -> Figure | None:
     """Return accuracy, or R2, against the number of features."""
-    if found is None:
+    if curve_data is None:
         return None
-    quality = MEASURES[found["measure"]]
-    series = {"name": f"online {quality}", "x": found["n_features"], "y": found["value"]}
+    quality = MEASURES[curve_data["measure"]]
+    series = {"name": f"online {quality}", "x": curve_data["n_features"], "y": curve_data["value"]}
     chart = partial(
         charts.line_chart,
-        [series | {"low": found["low"], "high": found["high"]}],
+        [series | {"low": curve_data["low"], "high": curve_data["high"]}],
         x_title="features",
         y_title=series["name"],
-        log_x=is_wide(found["n_features"]),
-        percent=found["measure"] == "accuracy",
+        log_x=is_wide(curve_data["n_features"]),
+        percent=curve_data["measure"] == "accuracy",
         marked={
-            "x": found["taken"],
-            "label": f"{'chosen' if found['automatic'] else 'kept'}: {found['taken']:,}",
+            "x": curve_data["taken"],
+            "label": f"{'chosen' if curve_data['automatic'] else 'kept'}: {curve_data['taken']:,}",
         },
     )
     about = (
         "Each row is predicted with the best k features before it is learned, all in the same pass."
     )
-    bars = " Bars are 95% intervals." if found["low"] is not None else ""
-    chosen = " The marked number was chosen automatically." if found["automatic"] else ""
+    bars = " Bars are 95% intervals." if curve_data["low"] is not None else ""
+    chosen = " The marked number was chosen automatically." if curve_data["automatic"] else ""
     return Figure(
         "curve", f"Online {quality} with the best k features", chart, about + bars + chosen
     )
 
 
-def mistakes(found: dict[str, Any] | None) -> Figure | None:
+def mistakes_figure(mistake_data: dict[str, Any] | None) -> Figure | None:
     """Return mistakes, or R2, over the stream."""
-    if found is None:
+    if mistake_data is None:
         return None
-    log_x = is_wide(found["rows"])
-    if "r2" in found:
-        so_far = {"name": "R² so far", "x": found["rows"], "y": found["r2"]}
+    log_x = is_wide(mistake_data["rows"])
+    if "r2" in mistake_data:
+        so_far = {"name": "R² so far", "x": mistake_data["rows"], "y": mistake_data["r2"]}
         chart = partial(charts.line_chart, [so_far], x_title="rows", y_title="R²", log_x=log_x)
         return Figure("mistakes", "R² of predictions made before learning", chart)
-    windows = found["windows"]
+    windows = mistake_data["windows"]
     recent = {"name": "in a window", "x": windows["rows"], "y": windows["rate"]}
     ranges = {"low": windows["low"], "high": windows["high"]}
-    series = [recent | ranges, {"name": "so far", "x": found["rows"], "y": found["so_far"]}]
+    series = [
+        recent | ranges,
+        {"name": "so far", "x": mistake_data["rows"], "y": mistake_data["so_far"]},
+    ]
     chart = partial(
         charts.line_chart, series, x_title="rows", y_title="mistakes", percent=True, log_x=log_x
     )
     about = (
-        "Every row is predicted before it is learned. A window has the rows since the one before;"
+        "Every row is predicted before it is learned. A window is the rows since the previous one;"
         " the ranges are "
     )
     return Figure("mistakes", "Mistakes made before learning", chart, f"{about}95% intervals.")
 
 
-def changes(found: dict[str, Any] | None) -> list[Figure]:
-    """Return when features were among the selected, and how many entered and left from look to look."""
-    if found is None:
+def changes_figures(change_data: dict[str, Any] | None) -> list[Figure]:
+    """Return when features were selected, and how many entered and left over time."""
+    if change_data is None:
         return []
-    at, unit, end = found["at"], found["unit"], found["end"]
+    times, unit, end = change_data["at"], change_data["unit"], change_data["end"]
     rows = []
-    for feature in found["features"]:
-        last = (
-            end if feature["selected"] else end - 1
-        )  # what left at the very end must not look as if it had stayed
+    for feature in change_data["features"]:
+        # A feature that left at the very end must not look as if it had stayed.
+        last = end if feature["selected"] else end - 1
         rows.append(
             {
                 "name": feature["name"],
-                "spans": [[at, min(stop, last)] for at, stop in feature["stays"]],
+                "spans": [[start, min(stop, last)] for start, stop in feature["stays"]],
             }
         )
-    moments = zip(at, found["entered"], found["left"], strict=True)
+    moments = zip(times, change_data["entered"], change_data["left"], strict=True)
     last = max((moment for moment, entered, left in moments if entered or left), default=0)
     about = (
-        f"The best of those that were selected in the end, and of the {found['n_gone']:,} others"
+        f"The best of the features selected in the end, and of the {change_data['n_gone']:,} others"
         f" those that stayed longest. The last change was after {last:,} {unit}."
     )
     about += (
         ""
-        if found["complete"]
-        else " Of so large a selection, only the best features were followed."
+        if change_data["complete"]
+        else " The selection is so large that only the best features were followed."
     )
     timeline = partial(charts.timeline, rows, x_title=unit, end=end)
-    made = [Figure("stays", "When features were among the selected", timeline, about)]
-    if len(at) > 2:
-        series = [{"name": key, "x": at, "y": found[key]} for key in ("entered", "left")]
+    figure_list = [Figure("stays", "When features were among the selected", timeline, about)]
+    if len(times) > 2:
+        series = [{"name": key, "x": times, "y": change_data[key]} for key in ("entered", "left")]
         chart = partial(
             charts.line_chart,
             series,
             x_title=unit,
             y_title="features",
             step=True,
-            log_x=is_wide(at),
+            log_x=is_wide(times),
         )
-        made.append(Figure("moves", "How many entered and left", chart))
-    return made
+        figure_list.append(Figure("moves", "How many entered and left", chart))
+    return figure_list
 
 
-def redundancy(found: dict[str, Any]) -> Figure:
+def redundancy_figure(redundancy_data: dict[str, Any]) -> Figure:
     """Return the correlations of the best features."""
-    names, matrix = found["names"], found["correlation"]
+    names, matrix = redundancy_data["names"], redundancy_data["correlation"]
     pairs = [
         (abs(value), value, a, b)
         for a, line in enumerate(matrix)
@@ -294,7 +306,7 @@ def redundancy(found: dict[str, Any]) -> Figure:
     strongest: Child = None
     if pairs:
         _, value, a, b = max(pairs)
-        first, second = (foreign(printable(names[i], MAX_NOTE_NAME_LENGTH)) for i in (b, a))
+        first, second = (isolate_text(printable(names[i], MAX_NOTE_NAME_LENGTH)) for i in (b, a))
         strongest = (
             "The most alike are ",
             first,
@@ -306,12 +318,15 @@ def redundancy(found: dict[str, Any]) -> Figure:
         "redundancy",
         f"Correlations of the best {len(names)} features",
         partial(charts.heat_map, names, matrix, title="correlation"),
-        joined(strongest, f"Over the first {found['n_rows']:,} rows, read again for this report."),
+        join_html(
+            strongest,
+            f"Over the first {redundancy_data['n_rows']:,} rows, read again for this report.",
+        ),
     )
 
 
-def times(seconds: dict[str, float]) -> Figure:
-    """Return where the time went."""
+def times_figure(seconds: dict[str, float]) -> Figure:
+    """Return the time for reading and learning."""
     items = [
         {"name": "reading", "value": seconds["read"]},
         {"name": "learning", "value": seconds["learn"]},
@@ -324,27 +339,27 @@ def times(seconds: dict[str, float]) -> Figure:
 # ---- of a comparison
 
 
-def sets_of(found: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
-    """Return the means of the first model, and of own predictions, by data set."""
-    model, sets = found["asked"]["models"][0], defaultdict(list)
-    for line in found["summary"]:
-        if line["model"] in (model, OWN) and line[found["measure"]] is not None:
+def sets_of(comparison: dict[str, Any]) -> list[tuple[str, list[dict[str, Any]]]]:
+    """Return the means of the first model and of own predictions, by data set."""
+    model, sets = comparison["asked"]["models"][0], defaultdict(list)
+    for line in comparison["summary"]:
+        if line["model"] in (model, OWN) and line[comparison["measure"]] is not None:
             sets[line["data"]].append(line)
     return list(sets.items())
 
 
-def contenders(lines: list[dict[str, Any]]) -> list[str]:
-    """Return methods, and those with their own predictions, in order of appearance."""
-    return list(dict.fromkeys(map(contender, lines)))
+def method_labels(lines: list[dict[str, Any]]) -> list[str]:
+    """Return the labels of methods in order of appearance."""
+    return list(dict.fromkeys(map(method_label, lines)))
 
 
-def against_k(found: dict[str, Any]) -> list[Figure]:
-    """Return a picture per data set: a curve per method, with standard deviations."""
-    measure, made = found["measure"], []
-    for number, (data, lines) in enumerate(sets_of(found)[:MAX_SETS], 1):
-        curves = (curve_of(name, lines, measure) for name in contenders(lines))
-        series = [one for one in curves if one["x"]]
-        ks = [k for one in series for k in one["x"]]
+def against_k_figures(comparison: dict[str, Any]) -> list[Figure]:
+    """Return a figure per data set: a curve per method, with standard deviations."""
+    measure, figure_list = comparison["measure"], []
+    for number, (data, lines) in enumerate(sets_of(comparison)[:MAX_SETS], 1):
+        curves = (curve_of(name, lines, measure) for name in method_labels(lines))
+        series = [curve_data for curve_data in curves if curve_data["x"]]
+        ks = [k for curve_data in series for k in curve_data["x"]]
         if len(set(ks)) < 2:
             continue
         chart = partial(
@@ -355,20 +370,23 @@ def against_k(found: dict[str, Any]) -> list[Figure]:
             log_x=is_wide(ks),
             percent=measure == "accuracy",
         )
-        made.append(Figure(f"k-{number}", printable(data, MAX_NAME_LENGTH), chart))
-    return made
+        figure_list.append(Figure(f"k-{number}", printable(data, MAX_NAME_LENGTH), chart))
+    return figure_list
 
 
 def curve_of(name: str, lines: list[dict[str, Any]], measure: str) -> dict[str, Any]:
-    """Return the means of a method by rising number of features, with their standard deviations where all have one."""
-    own = [line for line in lines if contender(line) == name and line["n_selected"]]
-    own.sort(key=lambda line: float(line["n_selected"]))
+    """Return the means of a method by rising number of features.
+
+    Standard deviations are added where all means have one.
+    """
+    method_lines = [line for line in lines if method_label(line) == name and line["n_selected"]]
+    method_lines.sort(key=lambda line: float(line["n_selected"]))
     series = {
         "name": name,
-        "x": [line["n_selected"] for line in own],
-        "y": [line[measure] for line in own],
+        "x": [line["n_selected"] for line in method_lines],
+        "y": [line[measure] for line in method_lines],
     }
-    spreads = [line.get(f"{measure}_sd") for line in own]
+    spreads = [line.get(f"{measure}_sd") for line in method_lines]
     if None in spreads:
         return series
     ranges = [
@@ -377,16 +395,16 @@ def curve_of(name: str, lines: list[dict[str, Any]], measure: str) -> dict[str, 
     return series | {"low": [low for low, _ in ranges], "high": [high for _, high in ranges]}
 
 
-def against_time(found: dict[str, Any]) -> list[Figure]:
-    """Return a picture per data set: how good and how quick each method is; upper left is best."""
-    measure, made = found["measure"], []
-    for number, (data, lines) in enumerate(sets_of(found)[:MAX_SETS], 1):
+def against_time_figures(comparison: dict[str, Any]) -> list[Figure]:
+    """Return a figure per data set: quality against time of each method."""
+    measure, figure_list = comparison["measure"], []
+    for number, (data, lines) in enumerate(sets_of(comparison)[:MAX_SETS], 1):
         points = [
             {
-                "name": f"{contender(line)}, {'auto' if line['k'] is None else line['k']}",
+                "name": f"{method_label(line)}, {'auto' if line['k'] is None else line['k']}",
                 "x": line["seconds"],
                 "y": line[measure],
-                "group": contender(line),
+                "group": method_label(line),
                 "tip": f"{line['n_selected']:,.0f} features",
             }
             for line in lines
@@ -400,23 +418,23 @@ def against_time(found: dict[str, Any]) -> list[Figure]:
             log_x=True,
             percent=measure == "accuracy",
         )
-        made.append(Figure(f"time-{number}", printable(data, MAX_NAME_LENGTH), chart))
-    return made
+        figure_list.append(Figure(f"time-{number}", printable(data, MAX_NAME_LENGTH), chart))
+    return figure_list
 
 
-def ranks(found: dict[str, Any]) -> Figure | None:
-    """Return average ranks with the critical difference, if there is a test of them."""
-    if "missing" in found:
+def ranks_figure(ranks: dict[str, Any]) -> Figure | None:
+    """Return average ranks with the critical difference, or None if there is no test of them."""
+    if "missing" in ranks:
         return None
-    p_value = found["friedman"]["p_value"]
-    difference = found["critical_difference"]
+    p_value = ranks["friedman"]["p_value"]
+    difference = ranks["critical_difference"]
     about = (
-        f"Mean ranks over {found['n_sets']:,} data sets by {MEASURES[found['measure']]}; 1 is best."
-        " Methods that a bar joins do not differ significantly (Nemenyi's test, 5%; critical"
-        f" difference {difference:.2f}). Friedman's test that all are alike: p = {p_value:.3g}."
+        f"Mean ranks over {ranks['n_sets']:,} data sets by {MEASURES[ranks['measure']]}; 1 is best."
+        " Methods joined by a bar do not differ significantly (Nemenyi's test, 5%; critical"
+        f" difference {difference:.2f}). Friedman's test that methods are equal: p = {p_value:.3g}."
     )
-    if found["omitted"]:
-        omitted = listed([printable(name, MAX_CELL_LENGTH) for name in found["omitted"]])
-        about += f" Without {omitted}, which has no figure on some of the data."
-    chart = partial(charts.critical_difference, found["average"], difference, found["cliques"])
-    return Figure("ranks", "Critical difference", chart, foreign(about))
+    if ranks["omitted"]:
+        omitted = join_words([printable(name, MAX_CELL_LENGTH) for name in ranks["omitted"]])
+        about += f" Without {omitted}, which has no result on some of the data."
+    chart = partial(charts.critical_difference, ranks["average"], difference, ranks["cliques"])
+    return Figure("ranks", "Critical difference", chart, isolate_text(about))

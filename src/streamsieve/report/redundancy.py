@@ -1,6 +1,6 @@
-"""What a record does not hold, from the data of its run: correlations, and the names of features that left.
+"""Read data of a run again: for correlations, and for the names of features that left.
 
-The folder of a run may come from a stranger, and the data may have changed: then they are missing,
+The folder of a run may come from a stranger, and the data may have changed. Then these are missing,
 with the reason.
 """
 
@@ -22,8 +22,11 @@ MAX_ROWS = 10_000
 def redundancy_of(
     best: list[dict[str, Any]], request: RunRequest | None, read_data: bool
 ) -> tuple[dict[str, Any], NDArray[Any] | None]:
-    """Return how much the best features say the same, or why that is not known; and the names of all features."""
-    names, missing = None, "there are no two rows to compare features by"
+    """Return the correlations of the best features, and the names of all features.
+
+    If the correlations are unknown, ``missing`` is the reason.
+    """
+    names, missing = None, "correlations need at least two rows"
     values = np.empty((0, len(best)))
     try:
         source = source_of(request, read_data)
@@ -32,24 +35,22 @@ def redundancy_of(
     except (DataError, UsageError, OSError) as error:
         missing = str(error)
     if len(best) < 2:
-        return {"missing": "there are no two selected features to compare"}, names
+        return {"missing": "correlations need at least two selected features"}, names
     if len(values) < 2:
         return {"missing": missing}, names
-    found = {
+    redundancy = {
         "names": [line["feature"] for line in best],
         "correlation": correlations(values).round(4).tolist(),
     }
-    return found | {"n_rows": len(values)}, names
+    return redundancy | {"n_rows": len(values)}, names
 
 
 def source_of(request: RunRequest | None, read_data: bool) -> Source:
-    """Return the data that a run has read, if it is there and unchanged."""
+    """Return the data of a run, if it is still there and unchanged."""
     if not read_data:
         raise UsageError("the report was asked not to read the data again")
     if request is None:
-        raise UsageError(
-            "the record is not that of a run folder, which knows how to read the data again"
-        )
+        raise UsageError("the record is not from a run folder, so the data cannot be read again")
     if request.data is None:
         raise UsageError("the data was in memory or came through a pipe")
     refuse_changed(request.data, request.fingerprint)
@@ -57,7 +58,10 @@ def source_of(request: RunRequest | None, read_data: bool) -> Source:
 
 
 def first_rows(source: Source, features: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return some features of the first rows as a matrix, in the order that is asked for; NaN is missing."""
+    """Return the given features of the first rows as a matrix; NaN is missing.
+
+    Columns are in the order of ``features``.
+    """
     order = np.argsort(features)
     ascending, parts, seen = features[order], [], 0
     for block in source.row_blocks("keep"):
@@ -76,18 +80,23 @@ def first_rows(source: Source, features: NDArray[np.int64]) -> NDArray[np.float6
 
 
 def correlations(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return Pearson's correlations of all columns, over rows in which both have a value; NaN of constant ones."""
-    there = ~np.isnan(values)
+    """Return Pearson's correlations of all columns; NaN for constant columns.
+
+    Each is over the rows in which both columns have a value.
+    """
+    has_value = ~np.isnan(values)
     centred = np.where(
-        there, values - np.nanmean(np.where(there, values, np.nan), axis=0, keepdims=True), 0.0
+        has_value,
+        values - np.nanmean(np.where(has_value, values, np.nan), axis=0, keepdims=True),
+        0.0,
     )
-    present = there.astype(np.float64)
+    present = has_value.astype(np.float64)
     count = present.T @ present
     sums = centred.T @ present  # of a column, over the rows in which the other has a value
     squares = (centred * centred).T @ present
     with np.errstate(divide="ignore", invalid="ignore"):
         covariance = centred.T @ centred - sums * sums.T / count
         variance = squares - sums * sums / count
-        found = covariance / np.sqrt(variance * variance.T)
-    found[~np.isfinite(found) | (variance <= 0) | (variance.T <= 0)] = np.nan
-    return np.asarray(np.clip(found, -1.0, 1.0))
+        correlation = covariance / np.sqrt(variance * variance.T)
+    correlation[~np.isfinite(correlation) | (variance <= 0) | (variance.T <= 0)] = np.nan
+    return np.asarray(np.clip(correlation, -1.0, 1.0))

@@ -1,4 +1,4 @@
-"""A run as a plain dictionary: with what a reader looks for first, and with all that its report needs."""
+"""Describe a run: a plain dictionary with all that its summary and its report need."""
 
 from __future__ import annotations
 
@@ -20,18 +20,14 @@ from .wording import percent
 
 MAX_BEST = 10  # features of a summary; all of them are under ``selected``
 MAX_CORRELATED = 30  # features whose redundancy is shown
-WINDOWS = (
-    16  # of rows; a run looks at itself so often that the last half of them is known as finely
-)
-MIN_ROWS = 1000  # for windows that say something
+WINDOWS = 16  # of rows; traces of a run are fine enough for half of them at the end
+MIN_ROWS = 1000  # with fewer, windows are too noisy
 MIN_WINDOW_ROWS = 30
 WINDOWS_OF_ONE_SIZE = 6  # of one size
-MAX_KEPT_DRAWN = 25  # features in the picture that were selected in the end, the best ones
-MAX_GONE_DRAWN = 15  # and that were not, those that stayed longest
-NORMAL_95 = (
-    1.959963984540054  # of a normal distribution 95 % are within so many deviations of its mean
-)
-MEASURES = {  # how good predictions are: where a record has it
+MAX_KEPT_DRAWN = 25  # features of the final selection in the figure: the best ones
+MAX_GONE_DRAWN = 15  # other features in the figure: those that stayed longest
+NORMAL_95 = 1.959963984540054  # standard deviations around the mean with 95 % of a normal
+MEASURES = {  # of the quality of predictions, and the part of a record that has them
     "test_balanced_accuracy": "details",
     "test_auc": "details",
     "test_error": "details",
@@ -46,7 +42,7 @@ MEASURES = {  # how good predictions are: where a record has it
 
 
 def summarize(record: RunRecord) -> dict[str, Any]:
-    """Return all that is to be said of a run, as JSON can hold it: its record and what a reader looks for first."""
+    """Return the summary of a run as a JSON dictionary: its record and the main figures."""
     mistakes, rows, majority = record.mistakes, record.n_rows, record.details.get("majority")
     return {
         **record.to_dict(),
@@ -57,19 +53,19 @@ def summarize(record: RunRecord) -> dict[str, Any]:
 
 
 def windowed_mistakes(trace: list[dict[str, Any]]) -> list[float]:
-    """Return mistakes per row in windows of equal length, first rows first; nothing where too little is known.
+    """Return mistakes per row in windows of equal length; empty with too few rows.
 
-    Where the number of features is chosen on the way, mistakes are those of another number from
-    look to look. They may become fewer then, and there are no windows.
+    If the number of features is chosen during the run, the mistakes at different looks may be those
+    of different numbers. They can then decrease, and no windows are returned.
     """
-    known = [
+    points = [
         (point["rows"], point["mistakes"])
         for point in trace
         if {"rows", "mistakes"} <= point.keys()
     ]
-    if len(known) <= WINDOWS or known[-1][0] < MIN_ROWS:
+    if len(points) <= WINDOWS or points[-1][0] < MIN_ROWS:
         return []
-    rows, mistakes = zip((0, 0), *known, strict=True)
+    rows, mistakes = zip((0, 0), *points, strict=True)
     if (np.diff(mistakes) < 0).any():
         return []
     ends = np.linspace(0, rows[-1], WINDOWS + 1)
@@ -77,31 +73,30 @@ def windowed_mistakes(trace: list[dict[str, Any]]) -> list[float]:
 
 
 def describe_run(source: str | Path | RunRecord, read_data: bool = True) -> dict[str, Any]:
-    """Return all that a report says of a run, as JSON can hold it.
+    """Return the description of a run for its report, as a JSON dictionary.
 
-    ``source`` is the folder of a finished run, or a record. The data of a folder is read again, as
-    far as the picture of redundancy needs it and if it is still the same; not without
-    ``read_data``.
+    ``source`` is the folder of a finished run, or a record. With ``read_data``, the data of a
+    folder is read again for the correlations, if it is still the same.
     """
     request, path = None, None
     if isinstance(source, RunRecord):
         record = source
     else:
         path, folder = Path(source).resolve(), RunDirectory(source)
-        found = folder.result()
-        if found is None:
-            folder.model()  # says what to do where a run is not finished, or not there
+        finished_record = folder.result()
+        if finished_record is None:
+            folder.model()  # raises an error if the run is missing or has no model
             raise UsageError(
-                f"{source}: the run is not finished; go on with it: streamsieve select --resume"
+                f"{source}: the run is not finished; resume it: streamsieve select --resume"
                 f" {source}"
             )
-        record, request = found, folder.request()
+        record, request = finished_record, folder.request()
     lines, details = record.table(), record.details
     redundancy, names = redundancy_of(lines[:MAX_CORRELATED], request, read_data)
     summary = summarize(record)
     quality = {
-        name: (summary if place == "summary" else details).get(name)
-        for name, place in MEASURES.items()
+        name: (summary if part == "summary" else details).get(name)
+        for name, part in MEASURES.items()
     }
     if quality["majority"] is not None:
         quality["majority"] = quality["majority"] | {
@@ -135,7 +130,7 @@ def describe_run(source: str | Path | RunRecord, read_data: bool = True) -> dict
 
 
 def headline_of(run: dict[str, Any]) -> str:
-    """Return what came out and how good it is, in one sentence."""
+    """Return the result and its quality in one sentence."""
     kept = f"{run['n_selected']:,} of {run['n_features']:,} features"
     quality = run["quality"]
     if not run["n_selected"]:
@@ -158,17 +153,17 @@ def headline_of(run: dict[str, Any]) -> str:
 
 
 def asked_of(record: RunRecord, request: RunRequest | None) -> dict[str, Any]:
-    """Return what was asked: the method with its paper, parameters that are not the defaults, and all others."""
+    """Return the request: the method, its paper, changed parameters, defaults, and options."""
     try:
         method = describe_method(record.method)
     except UsageError:  # of another version
         method = {"class": None, "paper": None, "summary": None, "params": {}}
     defaults = method["params"]
-    given = set() if request is None else set(request.params)
+    requested = set() if request is None else set(request.params)
     changed = {
         name: value
         for name, value in record.params.items()
-        if name in given or name not in defaults or value != defaults[name]
+        if name in requested or name not in defaults or value != defaults[name]
     }
     others = {name: value for name, value in record.params.items() if name not in changed}
     return {
@@ -183,7 +178,7 @@ def asked_of(record: RunRecord, request: RunRequest | None) -> dict[str, Any]:
 
 
 def data_of(record: RunRecord) -> dict[str, Any]:
-    """Return where the data was, how to know it again, its size, density and classes, as far as they are known."""
+    """Return the path, fingerprint, size, density and classes of the data, if known."""
     data = record.data
     size = record.n_rows * record.n_features
     passes = record.params.get("n_epochs") or 1
@@ -205,7 +200,10 @@ def data_of(record: RunRecord) -> dict[str, Any]:
 
 
 def selected_of(lines: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return the selected features by columns, best first: each as its file names it, and its 0-based index."""
+    """Return the selected features as columns, best first.
+
+    Each feature has the name that its file gives it, and its 0-based index.
+    """
     columns = {
         name: [line[name] for line in lines]
         for name in (lines[0] if lines else ["feature", "index", "score"])
@@ -218,7 +216,10 @@ def selected_of(lines: list[dict[str, Any]]) -> dict[str, list[Any]]:
 
 
 def curve_of(record: RunRecord) -> dict[str, Any] | None:
-    """Return accuracy, or R2, against the number of features, with 95 % intervals, and the number that was taken."""
+    """Return quality against the number of features, with 95 % intervals.
+
+    The number of features that was taken is included.
+    """
     curve = record.curve
     if curve is None or not curve["n_features"]:
         return None
@@ -249,7 +250,7 @@ def wilson(rate: float | None, n: int) -> tuple[float, float] | tuple[None, None
 
 
 def mistakes_of(trace: list[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return mistakes up to each point of a trace, and in windows between some of them; of numbers R2."""
+    """Return mistakes, or R2, up to each point of a trace, and mistakes in windows."""
     points = [point for point in trace if point.get("rows")]
     if points and all("mistakes" in point for point in points):
         rows = [point["rows"] for point in points]
@@ -262,67 +263,72 @@ def mistakes_of(trace: list[dict[str, Any]]) -> dict[str, Any] | None:
 
 
 def windows_of(points: list[dict[str, Any]]) -> dict[str, list[Any]]:
-    """Return mistakes since the window before, with 95% intervals; later windows are larger, as points are.
+    """Return mistakes in windows with 95% intervals; windows grow like distances of points.
 
-    With an automatic number of features the mistakes are those of the best number so far, which may
-    be fewer than those of another number before: of such a window nothing is known, and it is
-    omitted.
+    With an automatic number of features, the mistakes are those of the best number so far, which
+    may be fewer than those of another number before. Such a window is omitted.
     """
     windows: dict[str, list[Any]] = {"rows": [], "rate": [], "low": [], "high": []}
-    before, mistakes = 0, 0
+    previous_rows, mistakes = 0, 0
     for point in points:
-        size, made = point["rows"] - before, point["mistakes"] - mistakes
+        size, new_mistakes = point["rows"] - previous_rows, point["mistakes"] - mistakes
         if (
             size < max(MIN_WINDOW_ROWS, point["rows"] // WINDOWS_OF_ONE_SIZE)
             and point is not points[-1]
         ):
             continue
-        if size > 0 and 0 <= made <= size:
-            low, high = wilson(made / size, size)
+        if size > 0 and 0 <= new_mistakes <= size:
+            low, high = wilson(new_mistakes / size, size)
             for key, value in (
                 ("rows", point["rows"]),
-                ("rate", made / size),
+                ("rate", new_mistakes / size),
                 ("low", low),
                 ("high", high),
             ):
                 windows[key].append(value)
-        before, mistakes = point["rows"], point["mistakes"]
+        previous_rows, mistakes = point["rows"], point["mistakes"]
     return windows
 
 
 def changes_of(
     record: RunRecord, selected: list[dict[str, Any]], names: NDArray[Any] | None
 ) -> dict[str, Any] | None:
-    """Return which features entered and left, and when: how many at each look, and the stays of some.
+    """Return which features entered and left, and when.
 
-    ``selected`` are those of the end, best first; ``names`` are those of all features, if they are
-    known.
+    The result has the counts at each look, and the stays of some features. ``selected`` are the
+    features of the final selection, best first; ``names`` are those of all features, if known.
     """
     history = record.details.get("history")
     if not history or not history["at"]:
         return None
-    unit, at = history["unit"], history["at"]
-    end = max(at[-1], record.n_rows if unit == "rows" else record.n_features)
+    unit, times = history["unit"], history["at"]
+    end = max(times[-1], record.n_rows if unit == "rows" else record.n_features)
     stays = stays_of(history, end)
-    known = {line["index"]: line["feature"] for line in selected if line["index"] in stays}
-    lasted = {
+    selected_names = {line["index"]: line["feature"] for line in selected if line["index"] in stays}
+    durations = {
         feature: sum(stop - start for start, stop in spans) for feature, spans in stays.items()
     }
-    gone = sorted(stays.keys() - known.keys(), key=lambda feature: (-lasted[feature], feature))
+    gone = sorted(
+        stays.keys() - selected_names.keys(), key=lambda feature: (-durations[feature], feature)
+    )
     features = []
-    for feature in [*list(known)[:MAX_KEPT_DRAWN], *gone[:MAX_GONE_DRAWN]]:
+    for feature in [*list(selected_names)[:MAX_KEPT_DRAWN], *gone[:MAX_GONE_DRAWN]]:
         name = shown(
             feature,
             names[feature] if names is not None and 0 <= feature < len(names) else None,
             record.first_id,
         )
-        about = {"name": known.get(feature, name), "index": feature, "selected": feature in known}
+        about = {
+            "name": selected_names.get(feature, name),
+            "index": feature,
+            "selected": feature in selected_names,
+        }
         features.append({**about, "stays": stays[feature]})
     return {
         "unit": unit,
         "end": end,
         "complete": history.get("complete", True),
-        "at": at,
+        "at": times,
         "entered": [len(ids) for ids in history["entered"]],
         "left": [len(ids) for ids in history["left"]],
         "n_gone": len(gone),
@@ -331,12 +337,12 @@ def changes_of(
 
 
 def stays_of(history: Mapping[str, Any], end: int) -> dict[int, list[list[int]]]:
-    """Return from when to when each feature was among the selected; what never left stays to the end."""
+    """Return the spans in which each feature was selected; the last may go to the end."""
     stays: dict[int, list[list[int]]] = {}
-    for at, entered, left in zip(history["at"], history["entered"], history["left"], strict=True):
+    for time, entered, left in zip(history["at"], history["entered"], history["left"], strict=True):
         for feature in left:
             if feature in stays:
-                stays[feature][-1][1] = at
+                stays[feature][-1][1] = time
         for feature in entered:
-            stays.setdefault(feature, []).append([at, end])
+            stays.setdefault(feature, []).append([time, end])
     return stays

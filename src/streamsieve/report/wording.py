@@ -1,9 +1,9 @@
-"""Numbers as the report writes them."""
+"""Write numbers as the report shows them."""
 
 from __future__ import annotations
 
-DASH = "\N{EN DASH}"  # for what is not known
-MINUTES_FROM_SECONDS = 120.0  # from then on minutes are easier to read
+DASH = "\N{EN DASH}"  # for unknown values
+MINUTES_FROM_SECONDS = 120.0  # longer times are written in minutes
 UNITS = "B", "kB", "MB", "GB", "TB"
 
 
@@ -46,6 +46,6 @@ def plural(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
-def listed(values: list[str]) -> str:
-    """Return some values as English has them: a, b and c."""
+def join_words(values: list[str]) -> str:
+    """Return values as an English list: a, b and c."""
     return values[0] if len(values) == 1 else f"{', '.join(values[:-1])} and {values[-1]}"

@@ -1,4 +1,4 @@
-"""The verbs that the command line and a notebook share: select, resume, apply, predict, convert, describe."""
+"""Functions shared by the command line and notebooks: select, resume, apply, predict, convert."""
 
 from ..evaluation.quality import Fit
 from .apply import apply, measure, predict, predictions

@@ -1,4 +1,4 @@
-"""Use the model of a run: keep the selected columns, predict labels, measure how good predictions are."""
+"""Use the model of a run: keep the selected columns, predict, measure the predictions."""
 
 from __future__ import annotations
 
@@ -32,25 +32,22 @@ from ..sources.options import ReadOptions
 from ..sources.wrapped import given_names
 from ..sources.writers import holds_names, is_table, titles_of_ids, write_rows
 from ..targets import is_text, labels_like
-from .feature_matching import Features, Like, open_like_training
-from .row_norms import Lengths, lengths_of, mark_of, model_mark, writing_lengths
+from .feature_matching import MatchedRows, TrainingFeatures, open_like_training
+from .row_norms import RowLengths, lengths_of, mark_of, model_mark, write_lengths
 
 MAX_INT32 = np.iinfo(np.int32).max
-LOOK_BYTES = 1 << 20  # of rows that show whether they are complete
+MAX_HELD_BYTES = 1 << 20  # of rows that are read to find out whether rows are complete
 
-Predicted = tuple[
-    Prediction, NDArray[Any] | None
-]  # what is predicted of some rows, and their own labels
-Squares = Callable[
-    [RowBlock], NDArray[np.float64] | None
-]  # the squared lengths of the complete rows of a block
+Predicted = tuple[Prediction, NDArray[Any] | None]  # predictions of some rows, and their labels
+# Return the squared lengths of the complete rows of a block.
+Squares = Callable[[RowBlock], NDArray[np.float64] | None]
 
 notes = logging.getLogger("streamsieve")
 
 
 @dataclass(frozen=True, slots=True)
 class Predictions:
-    """What is predicted of the rows of a source, block by block as they are read."""
+    """Predictions of the rows of a source, block by block as they are read."""
 
     classes: NDArray[Any] | None  # sorted; None if numbers are predicted
     blocks: Iterator[Predicted]
@@ -60,17 +57,20 @@ class Predictions:
 
 
 @dataclass(frozen=True, slots=True)
-class Trained:
-    """The model of a run, and rows to use it on."""
+class LoadedRun:
+    """The model of a run, and the rows to use it on."""
 
     learner: AnyLearner
-    rows: Like
+    rows: MatchedRows
     folder: RunDirectory
     data: Any
     options: ReadOptions
 
-    def lengths(self) -> Lengths | str:
-        """The lengths of the complete rows, beside files of reduced ones; in words why not, if there are none."""
+    def lengths(self) -> RowLengths | str:
+        """Return the lengths of the complete rows, or the reason why they are unknown.
+
+        The lengths are stored beside files of reduced rows.
+        """
         names = self.data if isinstance(self.data, list | tuple) else [self.data]
         if not is_names(self.data) or any(map(is_no_file, names)):
             return "they are not in a file"
@@ -86,43 +86,43 @@ def apply(
     memory: int | str | None = None,
     renumber: bool = False,
 ) -> int:
-    """Write ``data`` with the selected features only; the number of rows.
+    """Write ``data`` with the selected features only; return the number of rows.
 
-    A table has them by name, without names as ``x<id>``; sparse rows keep their ids or, with
-    ``renumber``, get ascending numbers in order of id. The process takes no more than ``memory``
-    bytes, "2GB" or the like.
+    A table has its columns by name, or as ``x<id>`` where features have no names. Sparse rows keep
+    their ids or, with ``renumber``, get ascending numbers in order of id. ``memory`` limits the
+    bytes that the process may take, such as "2GB".
     """
     path = Path(output)
     output_format(path)
     with limited(memory):
-        run = trained(run_dir, data, target, zero_based, predicting=False)
+        run = load_run(run_dir, data, target, zero_based, predicting=False)
         return _write_reduced(run, path, renumber)
 
 
-def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
+def _write_reduced(run: LoadedRun, path: Path, renumber: bool) -> int:
     selection, source = run.learner.results.selection(), run.rows.source
     as_table = is_table(path, source.facts.takes_target)
     if as_table and renumber:
         raise UsageError(
-            f"{path}: a table has its columns by name; omit {spell('renumber')}, which is for"
+            f"{path}: the columns of a table have names; omit {spell('renumber')}, which is for"
             " sparse rows"
         )
     compact = as_table or renumber
-    names, width = names_of(run, selection, compact, as_table)
+    names, width = names_to_write(run, selection, compact, as_table)
     if names is not None and not holds_names(path):
         notes.warning(
-            "%s: svmlight text holds no names; they are in %s",
+            "%s: svmlight text cannot hold names; they are in %s",
             path,
             run.folder.path / "selection.csv",
         )
     results = run.learner.results
     can_keep = path.parent.is_dir() and (path.is_file() or not path.exists())
     keeps = can_keep and results.uses_lengths and not results.predicts_with_all
-    with writing_lengths(path, model_mark(run.learner)) if keeps else nullcontext() as lengths:
+    with write_lengths(path, model_mark(run.learner)) if keeps else nullcontext() as lengths:
         blocks = (
             source.row_blocks(run.learner.missing_rows)
             if lengths is None
-            else lengths_noted(run, lengths)
+            else record_lengths(run, lengths)
         )
         return write_rows(
             path,
@@ -136,10 +136,10 @@ def _write_reduced(run: Trained, path: Path, renumber: bool) -> int:
         )
 
 
-def names_of(
-    run: Trained, selection: Selection, compact: bool, as_table: bool
+def names_to_write(
+    run: LoadedRun, selection: Selection, compact: bool, as_table: bool
 ) -> tuple[NDArray[Any] | None, int]:
-    """The names of the features that are written, if they have any, and how many features that are."""
+    """Return the names of the features to be written, or None, and the number of features."""
     if compact:
         titles = (
             titles_of_ids(selection.indices.tolist())
@@ -149,9 +149,8 @@ def names_of(
         return selection.names if titles is None else np.array(titles, dtype=object), len(selection)
     width, given = run.learner.features.width, run.options.names
     is_gone = given is None or (isinstance(given, str) and not Path(given).is_file())
-    in_training = (
-        None if given is None or is_gone else given_names(given)
-    )  # of which methods for columns keep few
+    # Methods for columns keep few of the names that the training was given.
+    in_training = None if given is None or is_gone else given_names(given)
     for names in (run.learner.features.names, run.rows.source.feature_names, in_training):
         if names is not None and names.size == width:
             return names, width
@@ -163,26 +162,31 @@ def names_of(
 
 
 class CompleteRows:
-    """The rows of a run, and the squared lengths that they have with all features, where predictions depend on them.
+    """The rows of a run and, where predictions depend on them, their full lengths.
 
-    Lengths are asked for one block of ``blocks`` after the other. ``unknown`` is called before the
-    first with the reason why the lengths are not known, if so. Whether rows are complete shows in
-    the first that has a feature which was not selected.
+    The full length of a row is that with all features. Lengths are read for one block of ``blocks``
+    after the other. ``unknown`` is called before the first block with the reason if the lengths are
+    not known. Rows are complete if one of the first rows has a feature that was not selected.
     """
 
-    def __init__(self, run: Trained, unknown: Callable[[str], None] = lambda reason: None) -> None:
+    def __init__(
+        self, run: LoadedRun, unknown: Callable[[str], None] = lambda reason: None
+    ) -> None:
         self.run, self.unknown = run, unknown
-        self._lengths: Lengths | None = None  # of rows that have not all features
+        self._lengths: RowLengths | None = None  # of rows that lack some features
         self._complete = run.rows.complete
 
     def blocks(self) -> Iterator[RowBlock]:
-        """Yield the rows in order; the first are held until they show whether rows are complete, or are many."""
+        """Yield the rows in order.
+
+        The first rows are held back until they show whether rows are complete, or are many.
+        """
         blocks, held = (
             self.run.rows.source.row_blocks(self.run.learner.missing_rows),
             list[RowBlock](),
         )
         if self._complete is None:
-            held, self._complete = look_for_others(blocks, self.run)
+            held, self._complete = find_completeness(blocks, self.run)
         if not self._complete:
             lengths = self.run.lengths()
             if isinstance(lengths, str):
@@ -192,15 +196,15 @@ class CompleteRows:
         yield from held
         yield from blocks
 
-    def measured(self, block: RowBlock) -> NDArray[np.float64] | None:
-        """Return the lengths of complete rows, too; None where they are not known."""
+    def measure_lengths(self, block: RowBlock) -> NDArray[np.float64] | None:
+        """Return the squared full lengths, measured or read; None if they are unknown."""
         if not self._complete:
             return None if self._lengths is None else self._lengths(block.n_rows)
         measure = self.run.learner.results.predictor().row_squares
         return None if measure is None else measure(block)
 
-    def expected(self, block: RowBlock) -> NDArray[np.float64] | None:
-        """Return None for rows that have all features, NaN where lengths are not known."""
+    def expected_lengths(self, block: RowBlock) -> NDArray[np.float64] | None:
+        """Return None for rows that have all features, NaN where lengths are unknown."""
         if self._complete:
             return None
         return (
@@ -208,11 +212,11 @@ class CompleteRows:
         )
 
 
-def look_for_others(blocks: Iterator[RowBlock], run: Trained) -> tuple[list[RowBlock], bool]:
-    """Return the first blocks, and whether they have features that were not selected, as complete rows have.
+def find_completeness(blocks: Iterator[RowBlock], run: LoadedRun) -> tuple[list[RowBlock], bool]:
+    """Return the first blocks, and True if the rows are complete.
 
-    A block of a pipe may be a single row, so blocks are taken until one shows it, or until they are
-    many.
+    Complete rows have features that were not selected. A block of a pipe may be a single row, so
+    blocks are taken until one has such a feature, or until they are many.
     """
     selected, kept = run.learner.results.selection().indices, run.rows.source.facts.kept
     width = run.learner.features.width
@@ -224,16 +228,16 @@ def look_for_others(blocks: Iterator[RowBlock], run: Trained) -> tuple[list[RowB
         entries = block.indices[block.indptr[0] : block.indptr[-1]]
         if not np.isin(entries, selected).all():
             return held, True
-        if sum(one.n_bytes for one in held) >= LOOK_BYTES:
+        if sum(held_block.n_bytes for held_block in held) >= MAX_HELD_BYTES:
             break
     return held, not any(block.n_nonzero for block in held)
 
 
-def lengths_noted(run: Trained, lengths: IO[bytes]) -> Iterator[RowBlock]:
-    """Yield rows, and keep their lengths as they pass by."""
+def record_lengths(run: LoadedRun, lengths: IO[bytes]) -> Iterator[RowBlock]:
+    """Yield the rows, and write their full lengths as they pass by."""
     rows = CompleteRows(run)
     for block in rows.blocks():
-        squares = rows.measured(block)
+        squares = rows.measure_lengths(block)
         if squares is not None:
             lengths.write(squares.astype("<f8").tobytes())
         yield block
@@ -242,35 +246,35 @@ def lengths_noted(run: Trained, lengths: IO[bytes]) -> Iterator[RowBlock]:
 def predict(
     run_dir: str | Path, data: Any, target: str | None = None, zero_based: bool = False
 ) -> Predictions:
-    """What is predicted of ``data``, and its own labels, block by block."""
-    run = trained(run_dir, data, target, zero_based, predicting=True)
+    """Return the predictions for ``data`` and its own labels, block by block."""
+    run = load_run(run_dir, data, target, zero_based, predicting=True)
     learner, source, results = run.learner, run.rows.source, run.learner.results
     if not learner.method.predicts:
         raise UsageError(
-            f"{run_dir}: {learner.method.name} selects features and predicts nothing; apply the"
-            " selection"
+            f"{run_dir}: {learner.method.name} selects features and does not predict; apply"
+            " the selection instead"
         )
     if not results.uses_lengths and not results.predicts_with_all:
         return predictions(learner, source)
-    rows = CompleteRows(run, partial(note_incomplete, learner, source))
+    rows = CompleteRows(run, partial(warn_incomplete, learner, source))
     return predictions(
-        learner, source, rows.expected if results.uses_lengths else None, rows.blocks()
+        learner, source, rows.expected_lengths if results.uses_lengths else None, rows.blocks()
     )
 
 
-def note_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
-    """Say that what is predicted of reduced rows may not be what is predicted of complete ones."""
+def warn_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
+    """Warn that predictions of reduced rows may differ from those of complete rows."""
     if learner.results.predicts_with_all:
         notes.warning(
-            "%s: the rows have none but selected features, and %s predicts with all; predict the"
-            " complete rows",
+            "%s: the rows have only the selected features, and %s predicts with all features;"
+            " predict the complete rows",
             source.name,
             learner.method.name,
         )
     else:
         notes.warning(
-            "%s: the rows have none but selected features, and normalize=%r divides rows by their"
-            " length with all of them, which is not known (%s); a typical one is taken, and some"
+            "%s: the rows have only the selected features, and normalize=%r divides rows by their"
+            " length with all features, which is unknown (%s); a typical length is used, and some"
             " predictions may differ from those of complete rows",
             source.name,
             learner.params.normalize,
@@ -284,7 +288,11 @@ def predictions(
     squares: Squares | None = None,
     rows: Iterator[RowBlock] | None = None,
 ) -> Predictions:
-    """Return what is predicted of a source, and its own labels, block by block; ``rows`` are its blocks, if begun."""
+    """Return the predictions for a source and its own labels, block by block.
+
+    ``rows`` are the blocks of the source, if reading has begun; ``squares`` gives the squared
+    lengths of the complete rows of a block.
+    """
     predictor = learner.results.predictor()
     if predictor.classes is not None and is_text(predictor.classes):
         source.labels_as_written()
@@ -301,10 +309,10 @@ def predictions(
 def measure(
     predicted: Iterable[Predicted], classes: NDArray[np.generic] | None
 ) -> Quality | Fit | None:
-    """Return the quality of all predictions, after they were taken; None for rows without labels.
+    """Return the quality of all predictions, or None for rows without labels.
 
-    Without ``classes`` numbers are predicted. Of a row its label and its score stay in memory; of
-    more than two classes, its probabilities; of numbers nothing.
+    The predictions are consumed. Without ``classes`` numbers are predicted. The label and the score
+    of every row stay in memory; for more than two classes, its probabilities; for numbers nothing.
     """
     if classes is None:
         return fit_of(predicted)
@@ -315,8 +323,10 @@ def measure(
         if y is not None:
             labels.append(y)
             right.append(prediction.labels == y)
-            scores, chances = prediction.scores, prediction.probabilities
-            evidence.append(scores[:, None] if scores.ndim == 1 or chances is None else chances)
+            scores, probabilities = prediction.scores, prediction.probabilities
+            evidence.append(
+                scores[:, None] if scores.ndim == 1 or probabilities is None else probabilities
+            )
     if not sum(map(len, labels)):
         return None
     return quality_of_labels(
@@ -325,44 +335,53 @@ def measure(
 
 
 def fit_of(predicted: Iterable[Predicted]) -> Fit | None:
-    """Return the quality of predicted numbers, in one pass: squared errors, and moments of the targets by block."""
+    """Return the quality of predicted numbers in one pass, or None without targets.
+
+    Squared errors are summed, and the moments of the targets are merged block by block.
+    """
     errors = mean = deviations = 0.0
-    seen = 0
+    count = 0
     for prediction, y in predicted:
         if y is None or not len(y):
             continue
         numbers = np.asarray(y, np.float64)
         errors += float(((numbers - prediction.labels) ** 2).sum())
-        off, total = float(numbers.mean()) - mean, seen + numbers.size
+        difference, total = float(numbers.mean()) - mean, count + numbers.size
         deviations += (
-            float(((numbers - numbers.mean()) ** 2).sum()) + off * off * seen * numbers.size / total
+            float(((numbers - numbers.mean()) ** 2).sum())
+            + difference * difference * count * numbers.size / total
         )
-        mean += off * numbers.size / total
-        seen = total
-    if not seen:
+        mean += difference * numbers.size / total
+        count = total
+    if not count:
         return None
-    return Fit(1.0 - errors / deviations if deviations else None, float(np.sqrt(errors / seen)))
+    return Fit(1.0 - errors / deviations if deviations else None, float(np.sqrt(errors / count)))
 
 
-def trained(
+def load_run(
     run_dir: str | Path, data: Any, target: str | None, zero_based: bool, predicting: bool
-) -> Trained:
-    """The model of a run and rows like those it learned from."""
+) -> LoadedRun:
+    """Load the model of a run, and open rows like those that it learned from."""
     folder = RunDirectory(run_dir)
     learner, _ = load_learner(folder.model())
-    asked, record = folder.request().read, folder.result()
+    options_of_run, record = folder.request().read, folder.result()
     renumbered = None if record is None else record.details.get("renumbered")
     options = replace(
-        asked, target=target or asked.target, zero_based=zero_based or asked.zero_based
+        options_of_run,
+        target=target or options_of_run.target,
+        zero_based=zero_based or options_of_run.zero_based,
     )
-    rows = open_like_training(data, Features.of(learner, renumbered, predicting), options)
+    rows = open_like_training(data, TrainingFeatures.of(learner, renumbered, predicting), options)
     if target is not None:
         refuse_target(rows.source)
-    return Trained(learner, rows, folder, data, options)
+    return LoadedRun(learner, rows, folder, data, options)
 
 
 class Reduction:
-    """Keeps some features of rows, under their own ids or, if ``compact``, numbered in ascending order of id."""
+    """Reduces rows to some features.
+
+    Features keep their ids or, if ``compact``, are numbered in ascending order of id.
+    """
 
     def __init__(self, selected: NDArray[np.int64], width: int, compact: bool) -> None:
         self.lookup, self.width = table_addresses(selected), width

@@ -1,4 +1,4 @@
-"""Compare methods: several of them, on several data sets, with several numbers of features, seeds and models."""
+"""Compare methods on several data sets, with several budgets, seeds and models."""
 
 from __future__ import annotations
 
@@ -41,19 +41,19 @@ from ..targets import BOTH, TASKS
 from ..training import Progress, Watch, watching
 from ..values import is_sparse
 from ..version import __version__
-from .sets import Opened, load, open_sets
+from .sets import OpenSet, load, open_sets
 
 LOST = (
     "its process was ended by the system, which may be out of memory; take fewer jobs, or fewer"
     " rows or features"
 )
-PASSING = OUT_OF_MEMORY, LOST  # failures that another day may not have: they are not kept
+TRANSIENT = OUT_OF_MEMORY, LOST  # failures that may not happen again: they are not kept
 MAX_JOBS = 1024
 MAX_SEED = (1 << 32) - 1
 
 
-class Asked(NamedTuple):
-    """What is to be compared on every data set."""
+class ComparisonSettings(NamedTuple):
+    """The settings of a comparison: what is run on every data set."""
 
     methods: tuple[str, ...]
     params: dict[str, dict[str, Any]]
@@ -64,7 +64,7 @@ class Asked(NamedTuple):
     task: str
 
     def trials(self) -> Iterator[Trial]:
-        """All selections that are to be made, in order."""
+        """Yield all selections to be made, in order."""
         for method in self.methods:
             models = (*self.models, OWN) if predicts(method) else self.models
             for k in budgets_for(method, self.ks):
@@ -75,7 +75,7 @@ class Asked(NamedTuple):
                         )
 
     def request(self, data: Sequence[dict[str, Any]], options: ReadOptions) -> dict[str, Any]:
-        """The same as a dictionary that JSON can hold, with what is known of the data."""
+        """Return the settings as a JSON dictionary, with the facts about the data."""
         return {
             "data": list(data),
             **self._asdict(),
@@ -104,54 +104,55 @@ def compare(
     progress: bool = False,
     **read: Unpack[ReadKeywords],
 ) -> Comparison:
-    """Compare methods by the accuracy of models on the features that they select, by time and by memory.
+    """Compare methods by the accuracy of models on the selected features, time and memory.
 
-    Without ``test`` every data set is cut into folds; features are selected from all but one of
-    them, and a model that learns from the same rows is measured on that one.
+    Without ``test`` every data set is split into folds: features are selected from all folds but
+    one, a model learns from the same rows, and its accuracy is measured on the remaining fold.
 
     Parameters
     ----------
     data : path, source, table or pair (X, y); a list or a dict of these
-        One data set, a list of several or several by name. Unlike in ``select``, a list of files is
-        not one set; a folder or a pattern is, and so is a list as a value of a dict.
+        One data set, a list of several, or a dict of several by name. Unlike in ``select``, every
+        file of a list is a data set of its own; a folder, a pattern, or a list as a value of a dict
+        is one data set.
     methods : str or iterable of str
-        Names that ``streamsieve methods`` lists, and rivals of scikit-learn: chi2, f-test,
+        Names that ``streamsieve methods`` lists, and these methods of scikit-learn: chi2, f-test,
         mutual-information, l1-svm, lasso, rfe, trees.
     ks : int, "auto" or iterable of these
-        How many features to select; "auto" lets methods choose that can. Methods without such a
-        parameter choose.
+        How many features to select. With "auto", methods that can choose the number do so. Methods
+        without such a parameter always choose it.
     test : as ``data``, optional
         Rows to test on, for every data set, in place of folds.
     seeds : int or iterable of int
-        How many seeds, 0, 1, ..., or which. A seed decides the folds and all that methods draw.
-        Where there are rows to test on, a seed other than 0 shuffles the rows to learn from:
-        methods that take them one by one depend on that.
+        The number of seeds, which are then 0, 1, ..., or the seeds themselves. A seed determines
+        the folds and all random numbers of the methods. With ``test``, a seed other than 0 shuffles
+        the rows to learn from, since methods that learn row by row depend on their order.
     models : str or iterable of str
-        What is fitted on the selected features: linear, logistic, knn, tree, forest. Methods that
-        predict by themselves have a line for that, too, with the model "own".
+        The models to fit on the selected features: linear, logistic, knn, tree, forest. Methods
+        that predict also have a line for their own predictions, with the model "own".
     folds : int
-        Of the cross-validation; those of classes have them in the same fractions.
+        The number of folds of the cross-validation, stratified by class.
     output : path, optional
-        A folder for the cells that are finished and the table. The same comparison with the same
-        folder does only what is missing; one that asks for more does what is new.
+        A folder for the finished cells and the table. If the same comparison, or a larger one, is
+        repeated with the same folder, only the missing cells are computed.
     jobs : int, optional
-        How many processes work at the same time; as many as there are cores, if nothing is said.
+        The number of processes; by default one per core.
     params : dict of dict, optional
-        Parameters of methods, by method.
+        The parameters of methods, by method.
     task : {"auto", "classification", "regression"}
-        What the target holds; integers are classes unless only methods for numbers are compared.
+        What to predict. With "auto", integers are classes unless all methods learn numbers only.
     target, zero_based, names, drop, only, strings, missing
         As in ``select``, for all data sets.
     watch : callable, optional
-        Called with how far the comparison is, after every cell.
+        Called with the progress after every cell.
     progress : bool
-        Show a bar, in a terminal or a notebook.
+        Show a progress bar, in a terminal or a notebook.
     """
     options = ReadOptions.of(target=target, zero_based=zero_based, **read).located()
-    asked = as_asked(
+    settings = check_settings(
         methods, params or {}, ks, seeds, None if test is not None else folds, models, task
     )
-    n_jobs = positive("jobs", cores() if jobs is None else jobs, MAX_JOBS)
+    n_jobs = check_positive("jobs", cores() if jobs is None else jobs, MAX_JOBS)
     sets = open_sets(data, test, options)
     folder = None if output is None else ComparisonFolder(output)
     with (
@@ -159,16 +160,16 @@ def compare(
         ProcessEngine(n_jobs) as engine,
         watching(watch, progress) as observer,
     ):
-        comparison = Work(asked, options, folder, engine, observer).on(sets)
+        comparison = ComparisonRun(settings, options, folder, engine, observer).execute(sets)
         if output is not None:
             comparison.save(output)
     return comparison
 
 
-# ---- what is asked
+# ---- check the settings
 
 
-def as_asked(
+def check_settings(
     methods: Any,
     params: Mapping[str, Any],
     ks: Any,
@@ -176,18 +177,19 @@ def as_asked(
     folds: int | None,
     models: Any,
     task: str,
-) -> Asked:
-    """What a user has asked for, checked before anything is read."""
-    chosen = once("method", [contender(name) for name in as_list(methods)])
-    known = {
-        contender(method): params_of(contender(method), given) for method, given in params.items()
+) -> ComparisonSettings:
+    """Return the settings that a user has given, checked before any data is read."""
+    chosen = unique("method", [find_method_name(name) for name in as_list(methods)])
+    params_by_method = {
+        find_method_name(method): params_of(find_method_name(method), given)
+        for method, given in params.items()
     }
-    for method in known:
+    for method in params_by_method:
         if method not in chosen:
             raise UsageError(
-                f"there are parameters of {method}, which is not compared; add it to the methods"
+                f"parameters are given for {method}, which is not compared; add it to the methods"
             )
-    budgets = once("number of features", [budget(k) for k in as_list(ks)])
+    budgets = unique("number of features", [check_budget(k) for k in as_list(ks)])
     for method in chosen:
         if not budgets_for(method, budgets):
             raise UsageError(
@@ -195,72 +197,74 @@ def as_asked(
                 f" {spell('ks', [10])}"
             )
     numbers = (
-        range(positive("seeds", seeds, 1 << 20))
+        range(check_positive("seeds", seeds, 1 << 20))
         if is_integer(seeds)
         else [
-            integer("seeds", seed, 0, MAX_SEED, "integers of 0 or more, below 2^32")
+            check_integer("seeds", seed, 0, MAX_SEED, "integers of 0 or more, below 2^32")
             for seed in seeds
         ]
     )
-    judges = once("model", as_list(models))
-    for model in judges:
+    model_names = unique("model", as_list(models))
+    for model in model_names:
         if model == OWN:
-            raise UsageError("the model 'own' comes by itself, for methods that predict; omit it")
+            raise UsageError(
+                "the model 'own' is added automatically for methods that predict; omit it"
+            )
         downstream(model)
     if task not in TASKS:
         raise UsageError("task", f"must be {', '.join(TASKS)}, got {task!r}")
     folds = (
         None
         if folds is None
-        else integer("folds", folds, 2, sys.maxsize, "an integer of 2 or more")
+        else check_integer("folds", folds, 2, sys.maxsize, "an integer of 2 or more")
     )
-    return Asked(chosen, known, budgets, once("seed", numbers), folds, judges, task)
+    return ComparisonSettings(
+        chosen, params_by_method, budgets, unique("seed", numbers), folds, model_names, task
+    )
 
 
 def as_list(given: Any) -> list[Any]:
-    """One or several of something, as a list; text may have commas."""
+    """Return one or several values as a list; text is split at commas."""
     if isinstance(given, str):
         return [part.strip() for part in given.split(",")]
     return list(given) if isinstance(given, Iterable) else [given]
 
 
-def once(what: str, given: Iterable[Any]) -> tuple[Any, ...]:
-    """The same without repetitions; there must be one at least."""
-    found = tuple(dict.fromkeys(given))
-    if not found:
-        raise UsageError(f"there is no {what}; give one or more")
-    return found
+def unique(noun: str, given: Iterable[Any]) -> tuple[Any, ...]:
+    """Return the values without repetitions; raise UsageError if there are none."""
+    values = tuple(dict.fromkeys(given))
+    if not values:
+        raise UsageError(f"no {noun} is given; give one or more")
+    return values
 
 
-def contender(name: str) -> str:
-    """The method, or the rival, that a text names."""
+def find_method_name(name: str) -> str:
+    """Return the method, or the method of scikit-learn, that a text names."""
     rival = str(name).lower().replace("_", "-")
     if rival in RIVALS:
         return rival
     try:
         return method_named(str(name))
     except UsageError as error:
-        raise UsageError(f"{error}; rivals of scikit-learn are {', '.join(RIVALS)}") from None
+        raise UsageError(f"{error}; methods of scikit-learn are {', '.join(RIVALS)}") from None
 
 
 def params_of(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a method, checked."""
-    found = {name: to_builtin(value) for name, value in given.items()}
-    if method in RIVALS and found:
+    """Return the parameters of a method, checked."""
+    params = {name: to_builtin(value) for name, value in given.items()}
+    if method in RIVALS and params:
         raise UsageError(
-            f"{method} is scikit-learn's and has no parameters here; omit {', '.join(found)}"
+            f"{method} is of scikit-learn: its parameters cannot be set; omit {', '.join(params)}"
         )
-    if BUDGET in found:
-        raise UsageError(
-            f"{BUDGET} of {method} is what a comparison varies; give it as {spell('ks')}"
-        )
+    if BUDGET in params:
+        raise UsageError(f"{method}: a comparison varies {BUDGET}; give it as {spell('ks')}")
     if method not in RIVALS:
-        make_learner(method, found, origin=method)
-    return found
+        make_learner(method, params, origin=method)
+    return params
 
 
-def budget(k: Any) -> int | str:
-    """A number of features, or "auto"."""
+def check_budget(k: Any) -> int | str:
+    """Return a number of features, checked, or "auto"."""
     if k == AUTO:
         return AUTO
     number = int(k) if isinstance(k, str) and k.isdecimal() else k
@@ -269,110 +273,110 @@ def budget(k: Any) -> int | str:
     return int(number)
 
 
-def integer(name: str, value: Any, low: int, high: int, expected: str) -> int:
-    """Return a number that must be an integer within a range."""
+def check_integer(name: str, value: Any, low: int, high: int, expected: str) -> int:
+    """Return ``value`` if it is an integer within a range; raise UsageError otherwise."""
     if not is_integer(value) or not low <= value <= high:
         raise UsageError(name, f"must be {expected}, got {value!r}")
     return int(value)
 
 
-def positive(name: str, value: Any, high: int) -> int:
-    return integer(name, value, 1, high, f"an integer from 1 to {high:,}")
+def check_positive(name: str, value: Any, high: int) -> int:
+    """Return ``value`` if it is an integer from 1 to ``high``."""
+    return check_integer(name, value, 1, high, f"an integer from 1 to {high:,}")
 
 
-# ---- what is done
+# ---- run the comparison
 
 
-class Work:
-    """A comparison that is going on."""
+class ComparisonRun:
+    """A comparison in progress."""
 
     def __init__(
         self,
-        asked: Asked,
+        settings: ComparisonSettings,
         options: ReadOptions,
         folder: ComparisonFolder | None,
         engine: Engine,
         watch: Watch | None,
     ) -> None:
-        self.asked, self.options, self.folder, self.engine, self.watch = (
-            asked,
+        self.settings, self.options, self.folder, self.engine, self.watch = (
+            settings,
             options,
             folder,
             engine,
             watch,
         )
-        self.trials = list(asked.trials())
+        self.trials = list(settings.trials())
         self.started: set[int] = set()  # workers
         self.done = self.total = 0
 
-    def on(self, sets: Sequence[Opened]) -> Comparison:
-        """Everything that is asked, set by set: one at a time is in memory."""
+    def execute(self, sets: Sequence[OpenSet]) -> Comparison:
+        """Run the comparison on all data sets, with one set in memory at a time."""
         self.total = len(sets) * sum(len(trial.models) for trial in self.trials)
         kinds = [
             BOTH if method in RIVALS else find_method(method).targets
-            for method in self.asked.methods
+            for method in self.settings.methods
         ]
         lines: list[Line] = []
         facts: list[dict[str, Any]] = []
         for opened in sets:
-            data = load(opened, self.asked.task, kinds, self.asked.folds)
+            data = load(opened, self.settings.task, kinds, self.settings.folds)
             fingerprint = data.fingerprint()
             facts.append(facts_of(data, opened, fingerprint))
             if self.folder is not None:
                 self.folder.refuse_changed(data.name, fingerprint)
-                self.folder.ask(self.asked.request(facts, self.options))
-            lines += self._cells(data, fingerprint)
-        return Comparison.of(lines, self.asked.request(facts, self.options))
+                self.folder.ask(self.settings.request(facts, self.options))
+            lines += self._run_set(data, fingerprint)
+        return Comparison.of(lines, self.settings.request(facts, self.options))
 
-    def _cells(self, data: DataSet, fingerprint: str) -> list[Line]:
-        """The lines of one set, in order: those that are kept already, and all others."""
-        kept = [self._kept(data, trial, fingerprint) for trial in self.trials]
+    def _run_set(self, data: DataSet, fingerprint: str) -> list[Line]:
+        """Return the lines of one data set in order, from the folder or computed now."""
+        kept = [self._load_finished(data, trial, fingerprint) for trial in self.trials]
         self.done += sum(map(len, kept))
-        left = [
-            (number, rest_of(trial, lines))
+        unfinished = [
+            (number, remaining_trial(trial, lines))
             for number, (trial, lines) in enumerate(zip(self.trials, kept, strict=True))
             if len(lines) < len(trial.models)
         ]
 
         def take(number: int, trial: Trial, lines: list[Line]) -> None:
-            for line in reversed(
-                lines
-            ):  # the method's own predictions first: no other line can give them again
-                if self.folder is not None and line["error"] not in PASSING:
+            # The method's own predictions first: they cannot be computed again from other lines.
+            for line in reversed(lines):
+                if self.folder is not None and line["error"] not in TRANSIENT:
                     self.folder.keep(trial.digest(fingerprint, line["model"]), line)
             kept[number] |= {line["model"]: line for line in lines}
             self.done += len(lines)
 
-        if left:
-            self._run(data, left, take)
+        if unfinished:
+            self._run(data, unfinished, take)
         return [
             lines[model]
             for trial, lines in zip(self.trials, kept, strict=True)
             for model in trial.models
         ]
 
-    def _kept(self, data: DataSet, trial: Trial, fingerprint: str) -> dict[str, Line]:
-        """The lines of a trial that an earlier run has finished, by model."""
+    def _load_finished(self, data: DataSet, trial: Trial, fingerprint: str) -> dict[str, Line]:
+        """Return the lines of a trial that an earlier run has finished, by model."""
         if self.folder is None:
             return {}
-        known = {
+        saved = {
             model: self.folder.cell(trial.digest(fingerprint, model)) for model in trial.models
         }
         return {
-            m: line | asked_of(data.name, trial, m) for m, line in known.items() if line is not None
+            m: line | asked_of(data.name, trial, m) for m, line in saved.items() if line is not None
         }
 
     def _run(
         self,
         data: DataSet,
-        left: list[tuple[int, Trial]],
+        unfinished: list[tuple[int, Trial]],
         take: Callable[[int, Trial, list[Line]], None],
     ) -> None:
-        """Have the workers run trials, each the next one as soon as it is free."""
-        shared, waiting = self.engine.share(data), deque(left)
+        """Run trials on the workers; a worker that is free gets the next trial."""
+        shared, waiting = self.engine.share(data), deque(unfinished)
         busy: dict[int, tuple[int, Trial]] = {}
 
-        def give(worker: int) -> None:
+        def start_next(worker: int) -> None:
             if worker not in self.started or not resets_peak_memory():
                 self.engine.start(worker, Bench)
                 self.started.add(worker)
@@ -380,8 +384,8 @@ class Work:
             self.engine.call(worker, "run", shared, busy[worker][1])
             self._report(busy[worker][1].method)
 
-        for worker in range(min(self.engine.n_workers, len(left))):
-            give(worker)
+        for worker in range(min(self.engine.n_workers, len(unfinished))):
+            start_next(worker)
         while busy:
             answer = self.engine.next()
             number, trial = busy.pop(answer.worker)
@@ -392,22 +396,25 @@ class Work:
             take(number, trial, failed(data.name, trial, LOST) if answer.lost else answer.value)
             self._report(trial.method)
             if waiting:
-                give(answer.worker)
+                start_next(answer.worker)
 
     def _report(self, method: str) -> None:
         if self.watch:
             self.watch(Progress(self.done, self.total, f"of {self.total:,} cells, {method}"))
 
 
-def rest_of(trial: Trial, kept: Mapping[str, Line]) -> Trial:
-    """What is left of a trial; a selection that is known is not made again, unless its model is needed as well."""
+def remaining_trial(trial: Trial, kept: Mapping[str, Line]) -> Trial:
+    """Return a trial without the models that are finished.
+
+    A finished selection is reused, unless the predictions of its own model are needed as well.
+    """
     models = tuple(model for model in trial.models if model not in kept)
-    known = next((line for line in kept.values() if line["selected"] is not None), None)
-    return trial._replace(models=models, known=None if OWN in models else known)
+    finished = next((line for line in kept.values() if line["selected"] is not None), None)
+    return trial._replace(models=models, known=None if OWN in models else finished)
 
 
-def facts_of(data: DataSet, opened: Opened, fingerprint: str) -> dict[str, Any]:
-    """What a report says of a data set."""
+def facts_of(data: DataSet, opened: OpenSet, fingerprint: str) -> dict[str, Any]:
+    """Return the facts about a data set that a report shows."""
     X, y = data.train
     labels, counts = np.unique(y, return_counts=True) if data.kind == "classes" else (y[:0], y[:0])
     classes = [

@@ -41,11 +41,12 @@ def convert(
     memory: int | str | None = None,
     **read: Unpack[ReadKeywords],
 ) -> int:
-    """Write ``data`` in the format that the suffix of ``output`` names; the number of rows.
+    """Write ``data`` in the format that ``output`` names; return the number of rows.
 
-    A table stays one where the format allows it. Other options are those of ``open_source``. Rows
-    of an unknown width may be read once before, to find it: ids then take half the room, and a
-    table needs it. The process takes no more than ``memory`` bytes, "2GB" or the like.
+    The suffix of ``output`` names the format. A table stays a table where the format allows it. The
+    other options are those of ``open_source``. Rows of unknown width may be read once before, to
+    find the width: ids then take half the space, and a table needs it. ``memory`` limits the bytes
+    that the process may take, such as "2GB".
     """
     path = Path(output)
     output_format(path)
@@ -58,7 +59,9 @@ def convert(
         if as_table and not source.facts.takes_target:
             refuse_as_table(source, path, width)
         if source.has_names and not holds_names(path):
-            notes.warning("%s: svmlight text holds no names; .parquet, .arrow and .npz do", path)
+            notes.warning(
+                "%s: svmlight text cannot hold names; .parquet, .arrow and .npz can", path
+            )
         target, renumbered = (
             (source.facts.target, None) if as_table else (None, source.facts.renumbered)
         )
@@ -67,7 +70,7 @@ def convert(
 
 
 def read_options(target: str | None, zero_based: bool, read: ReadKeywords) -> ReadOptions:
-    """Return how data that is to be converted is read: without weights."""
+    """Return how the data to be converted is read: without weights."""
     options = ReadOptions.of(target=target, zero_based=zero_based, **read)
     refuse_weight(
         options.weight, "weights are for learning, and their column is written like any other"
@@ -76,17 +79,20 @@ def read_options(target: str | None, zero_based: bool, read: ReadKeywords) -> Re
 
 
 def refuse_as_table(source: Source, path: Path, width: int | None) -> None:
-    """Refuse sparse rows that are too wide for a table, or whose ids would be taken for others in one."""
+    """Raise UsageError if sparse rows cannot be written as a table.
+
+    They cannot if they are too wide, or if the ids would be confused with others in a table.
+    """
     if width is not None and width > MAX_TABLE_WIDTH:
         raise UsageError(
             f"{path}: {source.name} has {width:,} features, and a table of more than"
-            f" {MAX_TABLE_WIDTH:,} columns, most of them 0, is too wide; write sparse .parquet, .arrow"
-            " or .npz, or apply a selection first"
+            f" {MAX_TABLE_WIDTH:,} columns, most of them 0, is too wide; write sparse .parquet,"
+            " .arrow or .npz, or apply a selection first"
         )
     if source.facts.renumbered is not None and not source.has_names:
         raise UsageError(
-            f"{path}: the features of {source.name} are renumbered and have no names that a table"
-            " could call them by; apply the run to the rows that they come from"
+            f"{path}: the features of {source.name} are renumbered and have no names for the"
+            " columns of a table; apply the run to the rows that they come from"
         )
 
 
@@ -100,12 +106,12 @@ def convert_to_columns(
     watch: Watch | None = None,
     **read: Unpack[ReadKeywords],
 ) -> int:
-    """Write ``data`` to a Parquet or Arrow file column by column; the number of features.
+    """Write ``data`` by columns, to Parquet or Arrow; return the number of features.
 
-    Other options are those of ``open_source``. The process takes no more than ``memory`` bytes,
-    "2GB" or the like; if it is not given, half of what is available. Rows that do not fit are
-    transposed through a folder beside the output. What was interrupted goes on there when asked for
-    again.
+    The other options are those of ``open_source``. ``memory`` limits the bytes that the process may
+    take, such as "2GB"; the default is half of what is available. Rows that do not fit are
+    transposed through a folder beside the output. After an interruption, the same call continues
+    where it was.
     """
     path = Path(output)
     refuse_other_than_columns(path)
@@ -122,7 +128,7 @@ def convert_to_columns(
 
         if isinstance(source, ColumnSource):
             return write_columns(path, source, report)
-        # What is in memory or a pipe is never the same again.
+        # Data in memory or in a pipe is never the same again.
         stamp = {
             "data": uuid4().hex if place is None else fingerprint(place),
             "memory": memory,
@@ -133,10 +139,13 @@ def convert_to_columns(
 
 
 def work_bytes(memory: int | str | None) -> int:
-    """Return what transposing may take: what a limit leaves, but for what is written, or half of what there is."""
+    """Return how many bytes transposing may take.
+
+    That is what a limit leaves, except for what writing needs, or half of the available memory.
+    """
     return int((0.5 if memory is None else 0.8) * available_memory())
 
 
 def work_folder(output: str | Path) -> Path | None:
-    """Where rows for a file of columns were transposed until that was interrupted, if so."""
+    """Return the folder that an interrupted transposition has left, or None."""
     return next(iter(earlier_folders(Path(output))), None)

@@ -1,4 +1,4 @@
-"""What is in a source."""
+"""Describe the contents of a source."""
 
 from __future__ import annotations
 
@@ -11,24 +11,26 @@ from numpy.typing import NDArray
 
 from ..sources.base import ColumnSource, DataSource, by_rows
 
-MAX_CLASSES = (
-    50  # of numbers: a target with more different ones, or with fractions, is a target of numbers
-)
+# A target with more different numbers, or with fractions, is a target of numbers.
+MAX_CLASSES = 50
 
 
 def describe(source: DataSource) -> dict[str, Any]:
-    """Return what is in a source, from one pass over it; ``labels`` counts classes, ``target`` sums numbers up."""
+    """Return a description of a source, from one pass over it.
+
+    ``labels`` has the number of rows of each class, ``target`` a summary of numbers.
+    """
     rows = nonzeros = width = 0
     lowest, highest = np.inf, -np.inf
     labels = LabelCounts()
-    without = set[int]()  # features with missing values
-    for n_rows, n_features, values, y, ids in _parts(source):
+    incomplete = set[int]()  # features with missing values
+    for n_rows, n_features, values, y, ids in _iterate_parts(source):
         if ids is not None:
-            without.update(np.unique(ids[np.isnan(values)]).tolist())
+            incomplete.update(np.unique(ids[np.isnan(values)]).tolist())
         rows, nonzeros, width = rows + n_rows, nonzeros + values.size, max(width, n_features)
-        there = values[~np.isnan(values)]
-        if there.size:
-            lowest, highest = min(lowest, float(there.min())), max(highest, float(there.max()))
+        present = values[~np.isnan(values)]
+        if present.size:
+            lowest, highest = min(lowest, float(present.min())), max(highest, float(present.max()))
         if y is not None and len(y):
             labels.add(y)
     target = labels.target()
@@ -46,13 +48,16 @@ def describe(source: DataSource) -> dict[str, Any]:
         "target": target,
         "sorted_by_label": target["kind"] == "classes" and labels.is_sorted(),
         "named": source.has_names,
-    } | ({"columns": columns_of(source, without)} if source.facts.takes_target else {})
+    } | ({"columns": columns_of(source, incomplete)} if source.facts.takes_target else {})
 
 
-def columns_of(source: DataSource, without: set[int]) -> dict[str, Any]:
-    """What the columns of a table are; ``without`` are features with missing values."""
+def columns_of(source: DataSource, incomplete: set[int]) -> dict[str, Any]:
+    """Return a description of the columns of a table.
+
+    ``incomplete`` are the features with missing values.
+    """
     encoding, names = source.encoding, source.feature_names
-    missing = [] if names is None else [str(names[feature]) for feature in sorted(without)]
+    missing = [] if names is None else [str(names[feature]) for feature in sorted(incomplete)]
     missing = [
         *source.facts.incomplete,
         *(name for name in missing if name not in source.facts.incomplete),
@@ -69,7 +74,7 @@ def columns_of(source: DataSource, without: set[int]) -> dict[str, Any]:
 
 
 class LabelCounts:
-    """How often every label occurs, and how often it is another one than in the row before."""
+    """Counts of every label, and of the rows whose label differs from the row before."""
 
     def __init__(self) -> None:
         self.counts = Counter[Any]()
@@ -77,7 +82,7 @@ class LabelCounts:
         self.last: Any = None
 
     def add(self, y: NDArray[Any]) -> None:
-        """Count the labels of rows that come next."""
+        """Count the labels of the next rows."""
         labels, counts = np.unique(y, return_counts=True)
         self.changes += int(np.count_nonzero(y[1:] != y[:-1])) + int(
             bool(self.counts) and y[0] != self.last
@@ -86,7 +91,7 @@ class LabelCounts:
         self.counts.update(dict(zip(labels.tolist(), counts.tolist(), strict=True)))
 
     def target(self) -> dict[str, Any]:
-        """Whether the labels are classes or numbers and, of numbers, which."""
+        """Return whether the labels are classes or numbers, with a summary of numbers."""
         if not self.counts:
             return {"kind": "none"}
         values = list(self.counts)
@@ -107,15 +112,21 @@ class LabelCounts:
         }
 
     def is_sorted(self) -> bool:
-        """Whether the rows of every class are together, of more than one, and have two rows or more on the mean."""
+        """Return True if rows of the same class are adjacent.
+
+        There must be more than one class, and at least two rows per class on average.
+        """
         return 0 < self.changes < len(self.counts) <= sum(self.counts.values()) / 2
 
 
 Part = tuple[int, int, NDArray[Any], NDArray[Any] | None, NDArray[Any] | None]
 
 
-def _parts(source: DataSource) -> Iterator[Part]:
-    """Rows, width, values, labels and ids of all of a source, a part at a time; of a file of columns, by columns."""
+def _iterate_parts(source: DataSource) -> Iterator[Part]:
+    """Yield rows, width, values, labels and ids of a source, a part at a time.
+
+    Transposed sources are read by columns.
+    """
     if source.is_transposed and isinstance(source, ColumnSource):
         y = source.targets()
         yield y.size, source.n_features or 0, np.empty(0), y, None
@@ -128,4 +139,5 @@ def _parts(source: DataSource) -> Iterator[Part]:
 
 
 def label_key(label: Any) -> str:
+    """Return a label as a key of a JSON object."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)

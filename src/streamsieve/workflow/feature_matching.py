@@ -1,4 +1,4 @@
-"""Data like that of a training: its features found again by name, by id, or by their order in a selection."""
+"""Match the features of data to those of a training, by name, by id, or by order."""
 
 from __future__ import annotations
 
@@ -21,49 +21,43 @@ from ..sources.wrapped import KeptFeatures, WrappedRows
 from ..sources.writers import LABEL, is_title_of_id, titles_of_ids
 from .row_norms import mark_of
 
-MAX_TABLE_WIDTH = 100_000  # columns that are looked for by the ids of features
+MAX_TABLE_WIDTH = 100_000  # columns that are searched for by the ids of features
 ABSENT = -1  # a feature that the training did not have
 
 
-class Choice(NamedTuple):
+class ColumnChoice(NamedTuple):
     """Some columns of a table."""
 
-    columns: (
-        list[str] | None
-    )  # None for all but the target, in their order; none at all if nothing was selected
-    ids: (
-        NDArray[np.int64] | None
-    )  # what features of the training they are, if not the first ones in order
-    complete: bool  # whether that is all there is of a row
-    encoding: Encoding | None = None  # how they become features, if they are not just numbers
+    columns: list[str] | None  # None for all but the target; empty if nothing was selected
+    ids: NDArray[np.int64] | None  # of the features in the training; None for the first, in order
+    complete: bool  # True if these are all columns of a row
+    encoding: Encoding | None = None  # how columns become features, if they are not just numbers
 
 
-class Like(NamedTuple):
-    """Rows whose features have the ids of a training."""
+class MatchedRows(NamedTuple):
+    """Rows whose features have the ids of the training."""
 
     source: Source
-    complete: bool | None  # whether all features are there; None if that is not known
+    complete: bool | None  # True if all features are present; None if unknown
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Features:
-    """What is known of the features of a training, and which of them are needed."""
+class TrainingFeatures:
+    """The features of a training, and which of them are needed."""
 
-    names: NDArray[Any] | None  # of all
-    n_features: int | None = None  # if it is known
+    names: NDArray[Any] | None  # of all features
+    n_features: int | None = None  # None if unknown
     selected: NDArray[np.int64] | None = None  # ascending; None for all
     selected_names: NDArray[Any] | None = None
-    renumbered: str | None = (
-        None  # the mark of a selection, if the training had rows that it has renumbered
-    )
-    wants_all: bool = True  # whether all features are of use
+    renumbered: str | None = None  # the mark of the selection that renumbered the training rows
+    wants_all: bool = True  # all features are useful
     needs_all: bool = True
     encoding: Encoding | None = None  # how the columns of a table became these features
-    kept: KeptFeatures | None = None  # those that were read, by id; None for all
+    kept: KeptFeatures | None = None  # the features that were read; None for all
 
     @classmethod
-    def of_source(cls, source: DataSource) -> Features:
-        """Those of what is going to be learned."""
+    def of_source(cls, source: DataSource) -> TrainingFeatures:
+        """Return the features of data to learn from."""
         facts = source.facts
         return cls(
             source.all_names(),
@@ -74,14 +68,14 @@ class Features:
         )
 
     @classmethod
-    def of(cls, learner: AnyLearner, renumbered: str | None, predicting: bool) -> Features:
-        """Those of a model."""
+    def of(cls, learner: AnyLearner, renumbered: str | None, predicting: bool) -> TrainingFeatures:
+        """Return the features of a model."""
         results, features = learner.results, learner.features
         selection, needs_all = results.selection(), predicting and results.predicts_with_all
-        known = features.names, features.width, selection.indices, selection.names, renumbered
+        fields = features.names, features.width, selection.indices, selection.names, renumbered
         wants_all = needs_all or results.uses_lengths or not len(selection)
         return cls(
-            *known,
+            *fields,
             wants_all=wants_all,
             needs_all=needs_all,
             encoding=features.encoding,
@@ -90,12 +84,14 @@ class Features:
 
     @property
     def named(self) -> bool:
+        """Return True if features have names."""
         return self.names is not None or self.selected_names is not None
 
-    def choices(self) -> Iterator[Choice]:
-        """The columns to look for in a table, the best first: all where they are of use, those that were selected.
+    def choices(self) -> Iterator[ColumnChoice]:
+        """Yield the columns to look for in a table, the best choice first.
 
-        As they were in the training first, then as ``apply`` writes them.
+        All columns come first where they are useful, then the selected ones; columns as they were
+        in the training come before columns as ``apply`` writes them.
         """
         if self.encoding is not None:
             reduced = None
@@ -104,40 +100,44 @@ class Features:
             if self.wants_all:
                 is_whole = reduced is not None and reduced.n_features == self.encoding.n_features
                 encoding = reduced if reduced is not None and is_whole else self.encoding
-                yield Choice(encoding.column_names, None, True, encoding)
+                yield ColumnChoice(encoding.column_names, None, True, encoding)
             if reduced is not None:
-                yield Choice(reduced.column_names, ids, False, reduced)
+                yield ColumnChoice(reduced.column_names, ids, False, reduced)
         if self.wants_all and self.names is not None:
-            yield Choice(list(map(str, self.names)), None, True)
+            yield ColumnChoice(list(map(str, self.names)), None, True)
         if (
             self.wants_all
             and not self.named
             and self.n_features
             and self.n_features <= MAX_TABLE_WIDTH
         ):
-            yield Choice(titles_of_ids(range(self.n_features)), None, True)
+            yield ColumnChoice(titles_of_ids(range(self.n_features)), None, True)
         if self.selected is not None and self.selected.size and not self.needs_all:
             names = self.selected_names
             titles = (
                 titles_of_ids(self.selected.tolist()) if names is None else list(map(str, names))
             )
-            yield Choice(titles, self.selected, False)
+            yield ColumnChoice(titles, self.selected, False)
         if self.selected is not None and not self.selected.size and not self.needs_all:
-            yield Choice([], None, False)
+            yield ColumnChoice([], None, False)
         if not self.named:
-            yield Choice(None, None, True)
+            yield ColumnChoice(None, None, True)
 
-    def first_columns(self, available: list[str]) -> Choice | None:
-        """The columns of a table without names that ends before the last features, which are 0 in all of its rows."""
+    def first_columns(self, available: list[str]) -> ColumnChoice | None:
+        """Return the columns x0, x1, ... of a table that lacks the last features.
+
+        Where a table without names has fewer columns, the missing features are 0 in all of its
+        rows.
+        """
         titles = set(filter(is_title_of_id, available))
         first = titles_of_ids(range(len(titles)))
         selected = [] if self.selected is None else titles_of_ids(self.selected.tolist())
         if self.named or not titles or titles != set(first) or titles == set(selected):
             return None
-        return Choice(first, None, True)
+        return ColumnChoice(first, None, True)
 
     def ids_by_name(self) -> dict[str, int]:
-        """The ids of features whose names are known."""
+        """Return the ids of features whose names are known."""
         if self.names is not None:
             return {str(name): feature for feature, name in enumerate(self.names)}
         if self.selected is None or self.selected_names is None:
@@ -145,14 +145,14 @@ class Features:
         return dict(zip(map(str, self.selected_names), self.selected.tolist(), strict=True))
 
 
-def open_like_training(data: Any, features: Features, options: ReadOptions) -> Like:
-    """Data like that of a training; a target is for tables alone.
+def open_like_training(data: Any, features: TrainingFeatures, options: ReadOptions) -> MatchedRows:
+    """Return data with the feature ids of a training; a target is for tables only.
 
-    Columns of a table, and other features that have names, are found by name, in any order; those
-    that were selected are enough, and others are ignored. What the training omitted is known by its
-    ids, whatever the data calls it.
+    Columns of a table, and other features that have names, are found by name, in any order. The
+    selected features suffice, and others are ignored. Features that the training omitted are
+    identified by their ids, whatever their names are in the data.
     """
-    rows = under_ids_of_training(data, features, replace(options, names=None, drop=(), only=None))
+    rows = match_features(data, features, replace(options, names=None, drop=(), only=None))
     return (
         rows
         if features.kept is None
@@ -161,8 +161,8 @@ def open_like_training(data: Any, features: Features, options: ReadOptions) -> L
 
 
 def open_test_rows(test: Any, source: DataSource, options: ReadOptions) -> Source:
-    """Return rows to test on, whose features are those of the rows to learn from; they must have labels."""
-    rows = open_like_training(test, Features.of_source(source), options).source
+    """Return labelled test rows, with the features of the rows to learn from."""
+    rows = open_like_training(test, TrainingFeatures.of_source(source), options).source
     if not rows.has_labels:
         raise DataError(
             f"{prefix(rows.name)}the rows to test on have no labels, and the accuracy needs them"
@@ -170,59 +170,68 @@ def open_test_rows(test: Any, source: DataSource, options: ReadOptions) -> Sourc
     return rows
 
 
-def under_ids_of_training(data: Any, features: Features, options: ReadOptions) -> Like:
-    """Return all features of data, each under the id that it had in a training."""
+def match_features(data: Any, features: TrainingFeatures, options: ReadOptions) -> MatchedRows:
+    """Return all features of data, with the ids that they had in a training."""
     source, choice = open_with_columns(data, features, options)
     if is_names(data):
-        refuse_other_numbers(source, features)
+        refuse_other_numbering(source, features)
     if source.facts.takes_target:
-        return by_columns(source, choice, features)
+        return match_columns(source, choice, features)
     mark = source.facts.renumbered
     if mark is not None and mark != features.renumbered and features.selected is not None:
-        return Like(MappedRows(source, features.selected, features), False)
+        return MatchedRows(MappedRows(source, features.selected, features), False)
     names = source.all_names() if features.named else None
     return (
-        Like(source, None) if names is None else by_names(source, list(map(str, names)), features)
+        MatchedRows(source, None)
+        if names is None
+        else match_names(source, list(map(str, names)), features)
     )
 
 
-def open_with_columns(data: Any, features: Features, options: ReadOptions) -> tuple[Source, Choice]:
-    """The source and, of a table, the columns of it that were found."""
+def open_with_columns(
+    data: Any, features: TrainingFeatures, options: ReadOptions
+) -> tuple[Source, ColumnChoice]:
+    """Return the source and, for a table, the columns that were found in it."""
     absent: AbsentColumnError | None = None
     for choice in features.choices():
         try:
             return (
                 by_rows(
                     open_like(
-                        data, titled(options, choice.columns), choice.columns, choice.encoding
+                        data,
+                        with_default_target(options, choice.columns),
+                        choice.columns,
+                        choice.encoding,
                     )
                 ),
                 choice,
             )
         except AbsentColumnError as error:
-            shorter = features.first_columns(error.available)
-            if shorter is not None:
+            first = features.first_columns(error.available)
+            if first is not None:
                 return (
-                    by_rows(open_like(data, titled(options, shorter.columns), shorter.columns)),
-                    shorter,
+                    by_rows(
+                        open_like(data, with_default_target(options, first.columns), first.columns)
+                    ),
+                    first,
                 )
             absent = error if absent is None or features.encoding is None else absent
-    if absent is None:  # nothing is known of the columns
-        return by_rows(open_like(data, options, None)), Choice(None, None, True)
+    if absent is None:  # the columns are unknown
+        return by_rows(open_like(data, options, None)), ColumnChoice(None, None, True)
     all_needed = features.needs_all and features.selected is not None
     raise DataError(
         f"{absent}; this model predicts with all features" if all_needed else str(absent)
     )
 
 
-def titled(options: ReadOptions, columns: list[str] | None) -> ReadOptions:
-    """The same options where labels have the name that our own tables give them, if no other is known."""
-    ours = columns is not None and LABEL not in columns
-    return replace(options, target=options.target or LABEL) if ours else options
+def with_default_target(options: ReadOptions, columns: list[str] | None) -> ReadOptions:
+    """Return the options with the default target name of our own tables, if none is given."""
+    is_own_table = columns is not None and LABEL not in columns
+    return replace(options, target=options.target or LABEL) if is_own_table else options
 
 
-def refuse_other_numbers(source: Source, features: Features) -> None:
-    """Refuse rows whose features are numbered in another way than those of the training."""
+def refuse_other_numbering(source: Source, features: TrainingFeatures) -> None:
+    """Raise DataError if features are numbered differently than in the training."""
     mark, selected = source.facts.renumbered, features.selected
     if mark == features.renumbered or (selected is not None and mark == mark_of(selected)):
         return
@@ -238,63 +247,70 @@ def refuse_other_numbers(source: Source, features: Features) -> None:
         )
 
 
-def by_columns(source: Source, choice: Choice, features: Features) -> Like:
-    """A table, by the columns that were found in it."""
-    found, width = source.n_features or 0, features.n_features
-    if choice.columns is None and width is not None and found != width:
+def match_columns(source: Source, choice: ColumnChoice, features: TrainingFeatures) -> MatchedRows:
+    """Return the rows of a table with the columns that were found in it."""
+    count, width = source.n_features or 0, features.n_features
+    if choice.columns is None and width is not None and count != width:
         raise DataError(
-            f"{source.name}: {found:,} columns beside the target, and {width:,} features in the"
-            " training, which had no names; call columns x0, x1, ... after the numbers of the"
+            f"{source.name}: expected {width:,} columns beside the target, as many as the training"
+            f" had features, got {count:,}; name the columns x0, x1, ... after the numbers of the"
             " features, from 0"
         )
     if choice.columns == [] and source.has_labels:
-        source, found = by_rows(source.with_labels_alone()), 0  # text and dates are not read
-    ids = np.full(found, ABSENT) if choice.columns == [] else choice.ids
-    return Like(source if ids is None else MappedRows(source, ids, features), choice.complete)
+        source, count = by_rows(source.with_labels_alone()), 0  # text and dates are not read
+    ids = np.full(count, ABSENT) if choice.columns == [] else choice.ids
+    return MatchedRows(
+        source if ids is None else MappedRows(source, ids, features), choice.complete
+    )
 
 
-def by_names(source: Source, names: list[str], features: Features) -> Like:
-    """Rows whose features have names, as those of the training have; all of the names may be there without values."""
-    known = features.ids_by_name()
-    ids = np.array([known.get(name, ABSENT) for name in names], np.int64)
-    there = set(ids.tolist())
-    complete = features.names is not None and there.issuperset(known.values())
+def match_names(source: Source, names: list[str], features: TrainingFeatures) -> MatchedRows:
+    """Return rows whose features have names, as those of the training have.
+
+    If all names are present, ``complete`` is None: some of the features may have no values.
+    """
+    ids_of_names = features.ids_by_name()
+    ids = np.array([ids_of_names.get(name, ABSENT) for name in names], np.int64)
+    present = set(ids.tolist())
+    complete = features.names is not None and present.issuperset(ids_of_names.values())
     if not complete:
         needed = (
-            known.values()
+            ids_of_names.values()
             if features.needs_all or features.selected is None
             else features.selected.tolist()
         )
-        absent = next((feature for feature in needed if feature not in there), None)
+        absent = next((feature for feature in needed if feature not in present), None)
         if absent is not None:
-            name = next(name for name, feature in known.items() if feature == absent)
-            raise DataError(f"{source.name}: there is no feature {name!r}, which the training had")
+            name = next(name for name, feature in ids_of_names.items() if feature == absent)
+            raise DataError(f"{source.name}: feature {name!r} of the training is missing")
     same = np.array_equal(ids, np.arange(ids.size))
-    return Like(source if same else MappedRows(source, ids, features), None if complete else False)
+    return MatchedRows(
+        source if same else MappedRows(source, ids, features), None if complete else False
+    )
 
 
 class MappedRows(WrappedRows):
-    """Rows under the ids that a training had for their features; what it did not have is omitted."""
+    """Rows with the feature ids of a training; features that it did not have are omitted."""
 
-    def __init__(self, rows: Source, ids: NDArray[np.int64], features: Features) -> None:
+    def __init__(self, rows: Source, ids: NDArray[np.int64], features: TrainingFeatures) -> None:
         width = features.n_features or int(ids.max()) + 1
         super().__init__(rows, encoding=None, n_features=width, feature_names=features.names)
-        self.ids_there = ids
+        self.training_ids = ids
         self.ascending = bool((np.diff(ids[ids != ABSENT]) > 0).all())
 
     def _changed(self, block: RowBlock) -> RowBlock:
         begin, end = block.indptr[0], block.indptr[-1]
-        found, values, indptr = (
+        ids, values, indptr = (
             block.indices[begin:end],
             block.values[begin:end],
             block.indptr - begin,
         )
-        if found.size and int(found.max()) >= self.ids_there.size:
+        if ids.size and int(ids.max()) >= self.training_ids.size:
             raise DataError(
-                f"{self.name}: there are more than the {self.ids_there.size:,} features that were"
-                " selected"
+                f"{self.name}: the rows have more than the {self.training_ids.size:,} features that"
+                " were selected"
             )
-        indices = self.ids_there[found]
+        indices = self.training_ids[ids]
         kept = indices != ABSENT
         if not kept.all():
             indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]

@@ -1,11 +1,11 @@
-"""How long complete rows are, beside a file that has the selected features alone.
+"""Store the lengths of complete rows beside a file that has only the selected features.
 
-A model that divides rows by their length (``normalize="auto"``, ``"l2"``) predicts a reduced row as
-the complete one only if it knows the length of that. The lengths are no feature, and other programs
-read the file; so they are in a file of their own, ``.NAME.lengths`` beside NAME: a line of JSON,
-filled with blanks to 1,024 bytes, and a float64 per row, the square of its length as the model
-scales it. The line names the model and says how the reduced file begins, so that neither a changed
-file nor another model is taken for the one that is meant.
+A model that divides rows by their length (``normalize="auto"``, ``"l2"``) predicts a reduced row
+like the complete row only if it knows the length of the complete row. The lengths are not a
+feature, and other programs read the file; so they are in a separate file, ``.NAME.lengths`` beside
+NAME. It has a line of JSON, padded with spaces to 1,024 bytes, and a float64 per row: the squared
+length of the row as the model scales it. The line names the model and the beginning of the reduced
+file, so that neither a changed file nor another model is accepted.
 """
 
 from __future__ import annotations
@@ -27,31 +27,37 @@ from ..selectors.parameters import parameters_of
 
 HEADER_BYTES = 1024
 MARK_DIGITS = 16
-MAX_NAME_LENGTH = 240  # bytes: file systems allow 255, and more is added
+MAX_NAME_LENGTH = 240  # bytes: file systems allow 255, and a suffix is added
 
 
 def mark_of(*parts: NDArray[Any] | str) -> str:
-    """Return a few digits that are the same for the same arrays and texts, and for no others."""
+    """Return a short hash of arrays and texts."""
     return digest(*parts)[:MARK_DIGITS]
 
 
 def model_mark(learner: AnyLearner) -> str:
-    """What tells one trained model from another."""
+    """Return a short hash that identifies a trained model."""
     selection = learner.results.selection()
-    known = f"{learner.method.name} {parameters_of(learner.params)} {learner.results.n_rows_}"
-    return mark_of(selection.indices, selection.scores, known)
+    settings = f"{learner.method.name} {parameters_of(learner.params)} {learner.results.n_rows_}"
+    return mark_of(selection.indices, selection.scores, settings)
 
 
-def beside(path: Path) -> Path:
-    """Where the lengths of the rows of a file are; what a folder is read for omits hidden files."""
+def lengths_path(path: Path) -> Path:
+    """Return the path of the lengths of the rows of a file.
+
+    The name begins with a dot: hidden files are ignored when a folder is read.
+    """
     name = path.name if len(path.name.encode()) <= MAX_NAME_LENGTH else mark_of(path.name)
     return path.with_name(f".{name}.lengths")
 
 
 @contextmanager
-def writing_lengths(path: Path, mark: str) -> Iterator[IO[bytes]]:
-    """Yield the file for the lengths of the rows of another, which is written meanwhile; without any it is removed."""
-    with replacing(beside(path)) as partial, partial.open("r+b") as file:
+def write_lengths(path: Path, mark: str) -> Iterator[IO[bytes]]:
+    """Yield the file for the lengths of the rows of another file being written.
+
+    If no length was written, the file is removed.
+    """
+    with replacing(lengths_path(path)) as partial, partial.open("r+b") as file:
         file.write(b" " * HEADER_BYTES)
         yield file
         n_rows = (file.tell() - HEADER_BYTES) // 8
@@ -59,52 +65,52 @@ def writing_lengths(path: Path, mark: str) -> Iterator[IO[bytes]]:
         file.seek(0)
         file.write(header.ljust(HEADER_BYTES - 1) + b"\n")
     if not n_rows:
-        beside(path).unlink()
+        lengths_path(path).unlink()
 
 
 def _content(path: Path) -> dict[str, Any]:
-    """What shows whether a file is still the same, wherever it is."""
+    """Return what shows whether a file is unchanged, wherever it is."""
     return {name: value for name, value in fingerprint(str(path)).items() if name != "path"}
 
 
-class Lengths:
-    """The squared lengths of the rows of files in order, as many as are asked for each time."""
+class RowLengths:
+    """The squared lengths of the rows of several files in order, read as many as asked."""
 
     def __init__(self, files: list[Path]) -> None:
         self.parts = (np.memmap(path, "<f8", "r", HEADER_BYTES) for path in files)
         self.rest: NDArray[np.float64] = np.empty(0)
 
     def __call__(self, count: int) -> NDArray[np.float64]:
-        found = [self.rest[:count]]
-        self.rest, missing = self.rest[count:], count - found[0].size
+        chunks = [self.rest[:count]]
+        self.rest, missing = self.rest[count:], count - chunks[0].size
         while missing:
             part = next(self.parts, None)
             if part is None:
-                raise DataError("there are more rows than lengths of them; apply the run again")
-            found.append(part[:missing])
-            self.rest, missing = part[missing:], missing - found[-1].size
-        squares = np.concatenate(found)
+                raise DataError("there are more rows than stored lengths; apply the run again")
+            chunks.append(part[:missing])
+            self.rest, missing = part[missing:], missing - chunks[-1].size
+        squares = np.concatenate(chunks)
         if not (squares >= 0.0).all():
-            raise DataError("the lengths of rows are damaged; apply the run again")
+            raise DataError("the stored lengths of rows are damaged; apply the run again")
         return squares
 
 
-def lengths_of(files: list[Path], mark: str) -> Lengths | str:
-    """The lengths of the rows of some files; in words why not, if they are not known of all."""
+def lengths_of(files: list[Path], mark: str) -> RowLengths | str:
+    """Return the lengths of the rows of some files, or the reason why they are unknown."""
     for path in files:
-        known = beside(path)
-        if not known.is_file():
-            return f"there is no {known.name} beside it"
-        with known.open("rb") as file:
+        lengths_file = lengths_path(path)
+        if not lengths_file.is_file():
+            return f"{lengths_file.name} is missing"
+        with lengths_file.open("rb") as file:
             content = file.read(HEADER_BYTES)
         try:
             header = from_json(content.decode())
-            if known.stat().st_size != HEADER_BYTES + 8 * header["rows"]:
+            if lengths_file.stat().st_size != HEADER_BYTES + 8 * header["rows"]:
                 raise ValueError
             if header["model"] != mark:
-                return f"{known.name} is of another run"
+                return f"{lengths_file.name} belongs to another run"
             if any(header[name] != value for name, value in _content(path).items()):
-                return f"{path.name} has changed since {known.name} was written"
+                return f"{path.name} has changed since {lengths_file.name} was written"
         except (ValueError, KeyError, TypeError):
-            return f"{known.name} is damaged"
-    return Lengths([beside(path) for path in files])
+            return f"{lengths_file.name} is damaged"
+    return RowLengths([lengths_path(path) for path in files])

@@ -1,4 +1,4 @@
-"""Select features from data, and go on with a run that was interrupted."""
+"""Select features from data, and resume a run that was interrupted."""
 
 from __future__ import annotations
 
@@ -76,52 +76,52 @@ def select(
     progress: bool = False,
     **params: Any,
 ) -> RunRecord:
-    """Select features from data in one go.
+    """Select features from data in one call.
 
     Parameters
     ----------
     data : path, list of paths, source or pair (X, y)
-        What to learn from; see ``open_source`` for the files that can be read, one or several.
+        The data to learn from; see ``open_source`` for the files that can be read, one or several.
     method : str
-        A name that ``streamsieve methods`` lists, or that of its class.
+        A name that ``streamsieve methods`` lists, or the name of its class.
     n_features_to_select : int or float, optional
-        The budget; the method's own default if it is not given.
+        The budget; by default that of the method.
     test : path, list of paths, source, pair (X, y) or float, optional
-        Rows to measure the accuracy, the balanced accuracy and the AUC on afterwards; for numbers,
-        R2. A fraction, such as 0.2, holds out so many rows, drawn by ``seed``, which are not
-        learned.
+        Test rows, on which the accuracy, the balanced accuracy and the AUC are measured afterwards;
+        for numbers, R2. A fraction, such as 0.2, holds out that part of the rows, drawn with
+        ``seed``.
     classes, target, zero_based, names, drop, only, strings, missing, weight
-        As in ``fit_source`` and ``open_source``. Without ``classes`` they are found in data that
-        can be read again.
+        As in ``fit_source`` and ``open_source``. By default, the classes are found in the data if
+        it can be read twice.
     groups : path, sequence or dict, optional
-        The groups of the features, integers or names, for methods that know groups: one for each
+        The groups of the features, integers or names, for methods that support groups: one for each
         feature in order, or by the name or index of a feature. A text file has one group per line,
-        or lines of a feature (its name, or its id as the data writes it), a tab and its group.
+        or on each line a feature (its name, or its id as in the data), a tab and its group.
     seed : int, optional
-        ``random_state`` for methods that draw.
+        The ``random_state`` of methods that draw random numbers.
     resamples : int, optional
-        Select again from so many subsamples of half the rows, 2 or more, which are held in memory:
-        how often each feature comes out is its ``frequency``.
+        The number of subsamples of half the rows, 2 or more, to select from again. Their rows are
+        held in memory. The ``frequency`` of a feature is how often it is selected.
     output : path, optional
         A new or empty folder for the model, the selection and the record.
     checkpoint_every : int, optional
-        Keep what was learned in ``output`` every so many rows, or features for methods that take
-        columns, for ``resume``.
+        Write a checkpoint to ``output``, for ``resume``, every so many rows, or features for
+        methods that learn from columns.
     engine : {"local", "ray"}, optional
-        What runs the workers, where a method is to be trained in parts: threads and processes of
+        What runs the workers if the method is to be trained in parallel: threads and processes of
         this machine, or Ray.
     workers : int, optional
-        How many there are; as many as this machine has cores, if nothing is said.
+        The number of workers; by default one per core of this machine.
     address : str, optional
-        Of a Ray cluster. Without it one that runs on this machine is used, else one is started for
-        the run.
+        The address of a Ray cluster. By default a cluster that runs on this machine is used, or one
+        is started for the run.
     memory : int or str, optional
-        The most bytes that this process may take, such as "2GB". What cannot keep to it is refused,
-        before the work begins where that can be known.
+        The largest number of bytes that this process may take, such as "2GB". A run that would need
+        more is refused, if possible before it begins.
     watch : callable, optional
-        Called with how far the run is, after every block.
+        Called with the progress after every block.
     progress : bool
-        Show a bar, in a terminal or a notebook.
+        Show a progress bar, in a terminal or a notebook.
     **params
         Parameters of the method.
     """
@@ -163,7 +163,7 @@ def select(
 def start_run(
     request: RunRequest, data: Any, test: Any, output: str | Path | None, watch: Watch | None
 ) -> RunRecord:
-    """Do what is asked for, from the start."""
+    """Start a run from the beginning."""
     request = with_skipping(request)
     learner = make_learner(request.method, request.params, request.seed)
     refuse_options(learner, request, test)
@@ -182,13 +182,13 @@ def start_run(
 def resume(
     run_dir: str | Path, watch: Watch | None = None, address: str | None = None
 ) -> RunRecord:
-    """Go on with a run from its last checkpoint, or from the start; a finished one gives its record again.
+    """Resume a run from its last checkpoint, or from the start.
 
-    The ``address`` of a Ray cluster must be named once more, or another one: the folder may come
-    from a stranger, and who runs a cluster can run code here.
+    The record of a finished run is returned again. The ``address`` of a Ray cluster must be given
+    again: the folder may come from a stranger, and who controls a cluster can run code here.
     """
     folder = RunDirectory(run_dir)
-    request = at_address(folder.request(), run_dir, address)
+    request = with_address(folder.request(), run_dir, address)
     record = folder.result()
     if record is not None:
         if folder.checkpoint is not None:
@@ -204,14 +204,14 @@ def resume(
         record = folder.result()
         if record is None:  # and not finished by another process meanwhile
             with limited(request.memory):
-                learner, note = last_state(request, folder.checkpoint)
+                learner, note = load_last_state(request, folder.checkpoint)
                 source, test = open_data(request.data, request.test, request)
                 record = execute(request, learner, source, test, folder, note, watch)
     return with_warnings(record)
 
 
-def at_address(request: RunRequest, run_dir: str | Path, address: str | None) -> RunRequest:
-    """What was asked, on the Ray cluster that the user names now."""
+def with_address(request: RunRequest, run_dir: str | Path, address: str | None) -> RunRequest:
+    """Return the request with the Ray cluster that the user names now."""
     engine = request.engine
     if engine is not None and engine.address is not None and address is None:
         raise UsageError(
@@ -225,8 +225,8 @@ def at_address(request: RunRequest, run_dir: str | Path, address: str | None) ->
     return replace(request, engine=replace(engine, address=address))
 
 
-def last_state(request: RunRequest, path: Path | None) -> tuple[AnyLearner, dict[str, Any]]:
-    """Return the learner of the last checkpoint, or a new one, and what was noted of the run up to there."""
+def load_last_state(request: RunRequest, path: Path | None) -> tuple[AnyLearner, dict[str, Any]]:
+    """Return the learner of the last checkpoint, or a new one, and the notes of the run."""
     if path is None:
         return make_learner(request.method, request.params, request.seed), {}
     try:
@@ -248,16 +248,17 @@ def execute(
     note: dict[str, Any],
     watch: Watch | None,
 ) -> RunRecord:
-    """Train a learner and keep what came out; a failed run leaves nothing but its last checkpoint.
+    """Train a learner and save the result.
 
-    ``note`` is that of the checkpoint it goes on from.
+    A failed run leaves nothing but its last checkpoint. ``note`` is that of the checkpoint from
+    which the run is resumed.
     """
     every = request.checkpoint_every
     checkpoint = Checkpoint(folder / CHECKPOINT, every) if folder and every else None
     expect_classes(source, request.classes)
     try:
         groups = None if request.groups is None else given_groups(request.groups)
-        known: dict[str, Any] = {
+        options: dict[str, Any] = {
             "classes": request.classes,
             "groups": groups,
             "watch": watch,
@@ -265,11 +266,11 @@ def execute(
         }
         if request.engine is None:
             training = train_within_limit(
-                learner, source, known | {"recording": Recording.from_note(note)}
+                learner, source, options | {"recording": Recording.from_note(note)}
             )
         else:
             training = train_on(
-                request.engine, learner, source, note=note, trace=note.get("trace", []), **known
+                request.engine, learner, source, note=note, trace=note.get("trace", []), **options
             )
         record = record_of(request, learner, source, training)
         if test is not None:
@@ -288,12 +289,18 @@ def execute(
     return record
 
 
-def train_within_limit(learner: AnyLearner, source: DataSource, known: dict[str, Any]) -> Training:
-    """Train a learner; rows that it takes by columns go through a file if memory is limited and they do not fit."""
+def train_within_limit(
+    learner: AnyLearner, source: DataSource, options: dict[str, Any]
+) -> Training:
+    """Train a learner, with columns from a file if memory is limited.
+
+    If a method for columns learns from rows that do not fit in memory, the rows are transposed
+    through a file.
+    """
     rows = isinstance(source, Source) and not isinstance(source, ColumnSource) and source.rewindable
     if not (is_limited() and rows and learner.reads == "columns"):
-        return train(learner, source, **known)
-    clock, stamp, report = Clock(), {"run": uuid4().hex}, reporter(known["watch"], source)
+        return train(learner, source, **options)
+    clock, stamp, report = Clock(), {"run": uuid4().hex}, reporter(options["watch"], source)
     with (
         TemporaryDirectory(prefix="streamsieve-", dir=scratch_folder()) as folder,
         transposed(
@@ -302,7 +309,7 @@ def train_within_limit(learner: AnyLearner, source: DataSource, known: dict[str,
     ):
         transposing = clock.seconds()
         columns.facts = replace(columns.facts, encoding=source.encoding, notes=source.facts.notes)
-        training = train(learner, columns, **known)
+        training = train(learner, columns, **options)
     for name, seconds in transposing.items():
         training.seconds[name] += seconds
     return training
@@ -325,11 +332,11 @@ def add_quality(record: RunRecord, learner: AnyLearner, test: Source) -> None:
 def add_frequency(
     record: RunRecord, request: RunRequest, source: DataSource, n_resamples: int
 ) -> None:
-    """Select from subsamples as the run did, and count how often each of its features comes out."""
-    from ..evaluation.resampling import stability_selection  # which nobody else has to wait for
+    """Select from subsamples as the run did, and count how often each feature is selected."""
+    from ..evaluation.resampling import stability_selection  # slow to import
 
     notes.info("selecting from %s subsamples of %s", f"{n_resamples:,}", source.name)
-    found = stability_selection(
+    result = stability_selection(
         source,
         request.method,
         n_resamples=n_resamples,
@@ -339,13 +346,13 @@ def add_frequency(
         groups=request.groups,
         **request.params,
     )
-    record.details["frequency"] = found.frequency_of(record.selection.indices).tolist()
-    stability = finite(found.stability._asdict())
+    record.details["frequency"] = result.frequency_of(record.selection.indices).tolist()
+    stability = finite(result.stability._asdict())
     record.details["stability"] = {**stability, "resamples": n_resamples, "fraction": FRACTION}
 
 
 def with_warnings(record: RunRecord) -> RunRecord:
-    """Return the record, after warning of what makes it useless."""
+    """Return the record, after warnings about problems that make it useless."""
     warn_of([Remark(**remark) for remark in record.details.get("diagnosis", [])], stacklevel=3)
     return record
 
@@ -353,11 +360,11 @@ def with_warnings(record: RunRecord) -> RunRecord:
 def record_of(
     request: RunRequest, learner: AnyLearner, source: DataSource, training: Training
 ) -> RunRecord:
-    """Return what a run found and what it cost."""
+    """Return the record of a run: its results and its cost."""
     results = learner.results
-    found = results.findings()
+    findings = results.findings()
     details: dict[str, Any] = {
-        **found.details,
+        **findings.details,
         "diagnosis": [remark._asdict() for remark in training.remarks],
     }
     if training.history is not None:
@@ -372,12 +379,12 @@ def record_of(
         n_features=learner.features.width,
         n_nonzero=results.n_nonzero_,
         selection=results.selection(),
-        mistakes=found.mistakes,
-        updates=found.updates,
+        mistakes=findings.mistakes,
+        updates=findings.updates,
         seconds=training.seconds,
         peak_memory_bytes=peak_memory(),
-        curve=found.curve,
-        measures=found.measures,
+        curve=findings.curve,
+        measures=findings.measures,
         trace=training.trace,
         data=request.data_read() | data_facts(request.fingerprint, source, learner),
         details=details,
@@ -386,14 +393,17 @@ def record_of(
 
 
 def estimator_of(learner: AnyLearner) -> Estimator:
-    """The learner as an estimator, for whoever wants it: scikit-learn is imported only then."""
+    """Return the learner as an estimator; scikit-learn is imported only then."""
     from ..estimators import as_estimator
 
     return as_estimator(learner)
 
 
 def open_data(data: Any, test: Any, request: RunRequest) -> tuple[DataSource, Source | None]:
-    """Return the rows to learn from and those to test on, opened first so that a wrong name costs no time."""
+    """Return the rows to learn from and the rows to test on.
+
+    Both are opened before anything is learned, so that a wrong name is found at once.
+    """
     source = open_with(data, request.read)
     notes.info("opened %s", source.name)
     if test is None:

@@ -1,4 +1,4 @@
-"""The data of a comparison: which sets there are, what they are called, all of each in memory."""
+"""Open, name and load the data sets of a comparison."""
 
 from __future__ import annotations
 
@@ -26,34 +26,34 @@ from .feature_matching import open_test_rows
 NEEDS_ALL = "and a comparison learns from all of it many times; take fewer rows or features"
 
 
-class Opened(NamedTuple):
-    """A set that can be read, and the rows to test on."""
+class OpenSet(NamedTuple):
+    """A data set that can be read, and its test rows."""
 
     name: str
     train: DataSource
     test: Source | None
 
 
-def open_sets(data: Any, test: Any, options: ReadOptions) -> list[Opened]:
-    """Every set opened, so that a wrong name costs no time."""
+def open_sets(data: Any, test: Any, options: ReadOptions) -> list[OpenSet]:
+    """Open every data set, so that a wrong name is found at once."""
     if options.missing == "skip":
         raise UsageError(
-            "a comparison needs every value, for the models; fill in missing ones:"
+            "the models of a comparison do not support missing values; fill them in:"
             f" {fill_options()}"
         )
     refuse_weight(options.weight, "a comparison gives all rows the same weight")
-    sets = named_sets(data)
+    sets = name_sets(data)
     tests = tests_of(test, list(sets))
     opened = []
-    for name, one in sets.items():
-        source = open_with(one, options)
+    for name, data_set in sets.items():
+        source = open_with(data_set, options)
         if not source.has_labels:
             raise DataError(
                 f"{prefix(source.name)}the rows have no labels; name the column to predict:"
                 f" {spell('target', 'NAME')}"
             )
         opened.append(
-            Opened(
+            OpenSet(
                 name,
                 source,
                 None if tests is None else open_test_rows(tests[name], source, options),
@@ -62,51 +62,56 @@ def open_sets(data: Any, test: Any, options: ReadOptions) -> list[Opened]:
     return opened
 
 
-def named_sets(data: Any) -> dict[str, Any]:
-    """Sets by name: those of a dictionary, a list of several or one alone."""
-    several = list(data.values()) if isinstance(data, Mapping) else as_several(data)
-    names = list(map(clean, data)) if isinstance(data, Mapping) else names_of(several)
+def name_sets(data: Any) -> dict[str, Any]:
+    """Return data sets by name: of a dictionary, a list of several, or a single one."""
+    data_sets = list(data.values()) if isinstance(data, Mapping) else list_sets(data)
+    names = list(map(clean_name, data)) if isinstance(data, Mapping) else names_of(data_sets)
     if len(set(names)) < len(names):
         raise UsageError("two data sets have the same name; rename one")
     if not names:
-        raise UsageError("there is no data; give one set, or a list or dictionary of several")
-    return dict(zip(names, several, strict=True))
+        raise UsageError("no data is given; give one data set, or a list or dictionary of several")
+    return dict(zip(names, data_sets, strict=True))
 
 
-def as_several(data: Any) -> list[Any]:
-    """Return data sets as a list; a pair ``(X, y)`` is one."""
+def list_sets(data: Any) -> list[Any]:
+    """Return data sets as a list; a pair ``(X, y)`` is one data set."""
     is_several = isinstance(data, list) or (isinstance(data, tuple) and is_names(data))
     return list(data) if is_several else [data]
 
 
 def tests_of(test: Any, names: Sequence[str]) -> dict[str, Any] | None:
-    """The rows to test on for every set, in the same form as the sets."""
+    """Return the test rows of every data set, given in the same form as the data sets."""
     if test is None:
         return None
     if isinstance(test, Mapping):
-        tests = {clean(name): one for name, one in test.items()}
+        tests = {clean_name(name): rows for name, rows in test.items()}
         if tests.keys() != set(names):
             raise UsageError(
                 "the rows to test on must have the names of the data sets, all of them and no"
                 " others"
             )
         return tests
-    several = as_several(test)
-    if len(several) != len(names):
+    test_sets = list_sets(test)
+    if len(test_sets) != len(names):
         raise UsageError(
-            f"{len(names)} data sets and {len(several)} to test on: give one for each, in the same"
-            " order, or none"
+            f"{len(names)} data sets and {len(test_sets)} to test on: give one for each, in the"
+            " same order, or none"
         )
-    return dict(zip(names, several, strict=True))
+    return dict(zip(names, test_sets, strict=True))
 
 
-def names_of(several: Sequence[Any]) -> list[str]:
-    """What to call sets: files by their names without suffixes or, if two were the same, by their paths."""
-    names = [short_name(one, number, len(several)) for number, one in enumerate(several, 1)]
+def names_of(data_sets: Sequence[Any]) -> list[str]:
+    """Return the names of data sets.
+
+    The name of a file is its file name without suffixes or, if two would be equal, its path.
+    """
+    names = [
+        short_name(data_set, number, len(data_sets)) for number, data_set in enumerate(data_sets, 1)
+    ]
     if len(set(names)) < len(names):
         names = [
-            clean(one) if isinstance(one, str | Path) else f"data {n}"
-            for n, one in enumerate(several, 1)
+            clean_name(data_set) if isinstance(data_set, str | Path) else f"data {n}"
+            for n, data_set in enumerate(data_sets, 1)
         ]
     if len(set(names)) < len(names):
         raise UsageError("two data sets are the same; name each once")
@@ -114,63 +119,71 @@ def names_of(several: Sequence[Any]) -> list[str]:
 
 
 def short_name(data: Any, number: int, count: int) -> str:
+    """Return the name of a data set: its file name without suffixes, or its number."""
     if isinstance(data, str | Path):
         text, path = str(data), Path(data)
         if is_no_file(text) or (MAGIC.search(text) and not path.exists()) or path.is_dir():
-            return clean(path.name if path.is_dir() else text)
+            return clean_name(path.name if path.is_dir() else text)
         name = Path(path.name)
-        return clean(Path(name.stem).stem if name.suffix.lower() in COMPRESSIONS else name.stem)
+        return clean_name(
+            Path(name.stem).stem if name.suffix.lower() in COMPRESSIONS else name.stem
+        )
     if isinstance(data, DataSource):
-        return clean(data.name)
+        return clean_name(data.name)
     return "data" if count == 1 else f"data {number}"
 
 
-def clean(name: Any) -> str:
-    """A name that every file can hold: bytes of a file name that are not text as escapes."""
+def clean_name(name: Any) -> str:
+    """Return a name that every file can hold; bytes that are not text become escapes."""
     return str(name).encode("utf-8", "backslashreplace").decode("utf-8") or "data"
 
 
-# ---- into memory
+# ---- load data sets into memory
 
 
-def load(opened: Opened, task: str, kinds: Sequence[frozenset[Kind]], folds: int | None) -> DataSet:
-    """All of a set; ``kinds`` are what each of the methods can learn."""
+def load(
+    opened: OpenSet, task: str, kinds: Sequence[frozenset[Kind]], folds: int | None
+) -> DataSet:
+    """Load a data set into memory; ``kinds`` are the targets that each method can learn."""
     rows, test = rows_of(opened.train), None
     kind = target_kind(rows.y, task, kinds, opened.train.name)
     rows = rows._replace(y=as_target(rows.y, kind))
     if opened.test is not None:
-        tested = rows_of(opened.test)
+        test_rows = rows_of(opened.test)
         labels = labels_like(
-            None if kind == "numbers" else np.unique(rows.y), tested.y, opened.test.name
+            None if kind == "numbers" else np.unique(rows.y), test_rows.y, opened.test.name
         )
         assert labels is not None, "rows to test on have labels"
-        test = Rows(as_wide(tested.X, rows.X.shape[1]), as_target(labels, kind))
+        test = Rows(widen(test_rows.X, rows.X.shape[1]), as_target(labels, kind))
     elif folds is not None:
-        refuse_few(rows.y, kind, folds, opened.train.name)
+        refuse_few_rows(rows.y, kind, folds, opened.train.name)
     encoding = opened.train.encoding
     groups = encoding.groups if encoding is not None and encoding.has_groups else None
     return DataSet(opened.name, kind, rows, test, groups)
 
 
 def rows_of(source: DataSource) -> Rows:
-    """All rows of a source, as dense or sparse as it has them: methods for rows scale these in different ways."""
+    """Return all rows of a source, dense or sparse as the source has them.
+
+    Methods for rows scale dense and sparse rows in different ways.
+    """
     if isinstance(source, Source):
         room = Room(source, None, ROWS_READ, NEEDS_ALL)
         blocks = []
-        for block in source.row_blocks():  # which refuses values that are missing
+        for block in source.row_blocks():  # raises an error if values are missing
             if source.matrix is None:
                 room.take(block.n_rows, block.n_bytes)
                 blocks.append(block)
         if source.matrix is None:
-            return joined(blocks, source)
-    whole = whole_matrix(source)
+            return join_blocks(blocks, source)
+    matrix = whole_matrix(source)
     X: Any = (
-        canonical(whole.values.tocsr())
-        if is_sparse(whole.values)
-        else np.ascontiguousarray(whole.values)
+        canonical(matrix.values.tocsr())
+        if is_sparse(matrix.values)
+        else np.ascontiguousarray(matrix.values)
     )
-    if whole.ids is not None:
-        X = under_ids(X, whole.ids, whole.n_features)
+    if matrix.ids is not None:
+        X = spread_columns(X, matrix.ids, matrix.n_features)
     elif is_sparse(X):
         X = csr_of(X.data, X.indices, X.indptr, X.shape)
     if not np.isfinite(X.data if is_sparse(X) else X).all():
@@ -178,11 +191,11 @@ def rows_of(source: DataSource) -> Rows:
             f"{prefix(source.name)}some values are missing or infinite; fill them in:"
             f" {fill_options()}"
         )
-    return Rows(X, whole.y)
+    return Rows(X, matrix.y)
 
 
-def joined(blocks: list[RowBlock], source: Source) -> Rows:
-    """Blocks of rows as one matrix."""
+def join_blocks(blocks: list[RowBlock], source: Source) -> Rows:
+    """Return blocks of rows as one matrix."""
     labels = [block.y for block in blocks if block.y is not None]
     if not labels:
         raise DataError(f"{prefix(source.name)}holds no rows")
@@ -206,8 +219,8 @@ def joined(blocks: list[RowBlock], source: Source) -> Rows:
     )
 
 
-def under_ids(X: Any, ids: NDArray[np.int64], width: int) -> Any:
-    """A matrix of some of the features as wide as all of them."""
+def spread_columns(X: Any, ids: NDArray[np.int64], width: int) -> Any:
+    """Return a matrix of some features widened to ``width``, with columns at their ids."""
     from scipy.sparse import csr_array
 
     X = csr_array(X)
@@ -217,7 +230,10 @@ def under_ids(X: Any, ids: NDArray[np.int64], width: int) -> Any:
 def csr_of(
     values: NDArray[Any], indices: NDArray[Any], indptr: NDArray[Any], shape: tuple[int, int]
 ) -> Any:
-    """A CSR matrix with short indices where they are enough: many models of scikit-learn take no others."""
+    """Return a CSR matrix, with 32-bit indices where they suffice.
+
+    Many models of scikit-learn accept no others.
+    """
     from scipy.sparse import csr_array
 
     kind = np.int32 if max(values.size, *shape) <= np.iinfo(np.int32).max else np.int64
@@ -226,19 +242,22 @@ def csr_of(
     )
 
 
-def as_wide(X: Any, width: int) -> Any:
-    """Rows to test on with all features of the training, and others that they may have: those lengthen a row."""
+def widen(X: Any, width: int) -> Any:
+    """Return test rows with at least ``width`` features.
+
+    Features beyond those of the training are kept: they count for the length of a row.
+    """
     if X.shape[1] >= width:
         return X
     if not is_sparse(X):
         return np.pad(X, ((0, 0), (0, width - X.shape[1])))
-    return under_ids(X, np.arange(X.shape[1]), width)
+    return spread_columns(X, np.arange(X.shape[1]), width)
 
 
 def target_kind(y: NDArray[Any], task: str, kinds: Sequence[frozenset[Kind]], origin: str) -> Kind:
-    """What is to be learned: what the user says or, if nobody does, what the target looks like.
+    """Return what is to be learned: as the user says, or as the target looks like.
 
-    Integers are classes, unless there is no method among those asked for that learns classes.
+    Integers are classes, unless none of the methods learns classes.
     """
     values = np.unique(y)
     if values.size < 2:
@@ -254,6 +273,7 @@ def target_kind(y: NDArray[Any], task: str, kinds: Sequence[frozenset[Kind]], or
 
 
 def as_target(y: NDArray[Any], kind: Kind) -> NDArray[Any]:
+    """Return the target as floats if it holds numbers."""
     return y.astype(np.float64) if kind == "numbers" else y
 
 
@@ -262,8 +282,8 @@ def fill_options() -> str:
     return f"{spell('missing', 'zero')} or {spell('missing', 'mean')}"
 
 
-def refuse_few(y: NDArray[Any], kind: Kind, folds: int, origin: str) -> None:
-    """Refuse data with too few rows for the folds."""
+def refuse_few_rows(y: NDArray[Any], kind: Kind, folds: int, origin: str) -> None:
+    """Raise DataError if there are too few rows for the folds."""
     if y.size < 2 * folds:
         raise DataError(
             f"{prefix(origin)}{y.size:,} rows are too few for {folds} folds; take fewer folds, or"

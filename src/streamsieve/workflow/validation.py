@@ -1,4 +1,4 @@
-"""What a run is asked for: the learner it names, and options that its method has no use for."""
+"""Check the request of a run before any data is read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ..sources.groups import given_groups
 
 
 def with_skipping(request: RunRequest) -> RunRequest:
-    """The same request where missing values are skipped by the method and on reading alike."""
+    """Return the request with missing values skipped by both method and reader."""
     if "missing" not in find_method(request.method).parameter_names:
         return request
     if request.read.missing == "skip":
@@ -27,12 +27,12 @@ def with_skipping(request: RunRequest) -> RunRequest:
 
 
 def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
-    """Refuse what a method has no use for."""
+    """Raise UsageError if the method does not support an option of the request."""
     method = request.method
     if test is not None and not learner.method.predicts:
         raise UsageError(
-            f"{method} selects features and predicts nothing, so there is no accuracy to test;"
-            " apply the selection and train a model on what it leaves"
+            f"{method} selects features and does not predict, so there is no accuracy to test;"
+            " apply the selection and train a model on the reduced data"
         )
     learner.refuse_weight(request.read.weight)
     if request.resamples is not None:
@@ -46,8 +46,8 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
             )
         if request.engine is not None:
             raise UsageError(
-                f"rows are held out by one process, and {spell('engine')} starts others; test on a"
-                " file instead"
+                f"rows cannot be held out with {spell('engine')}, which starts several processes;"
+                " test on a file instead"
             )
     if request.checkpoint_every is not None and learner.reads == "matrix":
         raise UsageError(
@@ -59,12 +59,12 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
         and "missing" not in request.params
         and learner.missing_rows == "error"
     ):
-        can = ", ".join(
-            known for known in METHODS if "missing" in find_method(known).parameter_names
+        names = ", ".join(
+            name for name in METHODS if "missing" in find_method(name).parameter_names
         )
         raise UsageError(
             f"{method} cannot skip missing values; fill them in ({spell('missing', 'zero')} or "
-            f"{spell('missing', 'mean')}), or use a method that can: {can}"
+            f"{spell('missing', 'mean')}), or use a method that can: {names}"
         )
     if request.classes is not None and "classes" not in learner.method.targets:
         raise UsageError(f"{method} learns numbers, not classes; omit {spell('classes')}")
@@ -73,16 +73,16 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
     if request.engine is not None:
         if request.memory is not None:
             raise UsageError(
-                f"a limit of memory is for one process, and {spell('engine')} starts others; omit"
-                " one of them"
+                f"a memory limit is for one process, and {spell('engine')} starts others; omit one"
+                " of them"
             )
         refuse_on_engine(learner, request.engine, request.checkpoint_every is not None)
     if request.groups is not None and not learner.method.knows_groups:
-        raise UsageError(f"{method} knows no groups of features; group-saola and ogfs do")
+        raise UsageError(f"{method} does not support groups; use group-saola or ogfs")
 
 
 def as_request(groups: Any) -> str | list[Any] | None:
-    """Groups as a request keeps them: where their file is, or all of them."""
+    """Return groups as a request keeps them: the path of their file, or all of them."""
     if groups is None:
         return None
     return (

@@ -297,4 +297,4 @@ def test_command_line(tmp_path: Path) -> None:
     assert predicted.stderr.startswith(f"R2 {result['test_r2']:.4f}")
     refused = CliRunner().invoke(main, ["predict", run, test, "--scores"])
     assert refused.exit_code == 2
-    assert "no scores beside them" in refused.output
+    assert "which have no scores" in refused.output

@@ -1,9 +1,9 @@
-"""Charts as inline SVG: text from plain data, without scripts and without dependencies.
+"""Charts as inline SVG: text from plain data, without scripts and dependencies.
 
 Every function returns one ``<svg class="chart">``, the same text for the same data. Colours are
-variables of the page's style sheet (``CSS``), so that a chart follows light and dark;
-``standalone`` makes a file of some. What can be hovered is of class ``mark`` and has the text to
-show in ``data-tip``.
+variables of the page's style sheet (``CSS``), so that a chart follows light and dark themes;
+``standalone`` combines charts in one file. Elements that show a tip have the class ``mark`` and its
+text in ``data-tip``.
 """
 
 from .bars import bar_chart, sparkline, timeline

@@ -1,4 +1,4 @@
-"""From values to places on the page: scales, ticks that people can read, axes and legends."""
+"""Map values to positions on the page: scales, readable ticks, axes and legends."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 from ...colours import N_COLOURS
 from ...display import printable
-from .svg import SMALL, fitted, label, line, width_of
+from .svg import SMALL, fit_to_width, label, line, width_of
 
-MAX_SIZE = 1e300  # beyond this, differences of values would no longer be numbers
-MIN_SIZE = 1e-290  # what is nearer to zero is zero
+MAX_SIZE = 1e300  # differences of larger values could overflow
+MIN_SIZE = 1e-290  # smaller values are taken as zero
 STEPS = 1.0, 2.0, 5.0, 10.0
 MAX_DIGITS = 4  # after the point; smaller numbers are written with a power of ten
 SUFFIXES = (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")
@@ -23,14 +23,18 @@ ROW = 18.0  # the height of a line of text
 BETWEEN = 10.0  # two texts in a row
 MAX_LEGEND_WIDTH = 150.0
 MAX_PARTS = 5  # of a y axis
-MAX_DECADES = 6  # with lines between them
+MAX_DECADES = 6  # with minor ticks between them
 
 
-def drawable(value: Any, log: bool = False) -> float | None:
-    """Return a value that has a place on a page, or on a logarithmic axis; None for what is missing or not finite."""
+def drawable_value(value: Any, log: bool = False) -> float | None:
+    """Return a value that an axis can show, or None.
+
+    Values that are missing or not finite cannot be shown; on a logarithmic axis neither can zero
+    and negative values.
+    """
     try:
         number = math.nan if value is None else float(value)
-    except OverflowError:  # an integer beyond all floats
+    except OverflowError:  # an integer that is too large for a float
         return None
     number = 0.0 if abs(number) < MIN_SIZE else number
     return number if abs(number) <= MAX_SIZE and not (log and number <= 0) else None
@@ -38,7 +42,10 @@ def drawable(value: Any, log: bool = False) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Values from ``low`` to ``high`` on pixels from ``start`` to ``stop``, by their logarithm if ``log``."""
+    """A map of values from ``low`` to ``high`` to pixels from ``start`` to ``stop``.
+
+    If ``log``, it is logarithmic.
+    """
 
     low: float
     high: float
@@ -50,12 +57,12 @@ class Scale:
         low, high = (
             (math.log10(self.low), math.log10(self.high)) if self.log else (self.low, self.high)
         )
-        at = math.log10(value) if self.log else value
-        return self.start + (at - low) / (high - low) * (self.stop - self.start)
+        position = math.log10(value) if self.log else value
+        return self.start + (position - low) / (high - low) * (self.stop - self.start)
 
 
 def extent(values: Sequence[float], log: bool = False) -> tuple[float, float]:
-    """Return the smallest and the largest value, wider where they are one."""
+    """Return the smallest and the largest value, apart from each other."""
     low, high = min(values), max(values)
     if log:
         return (low, high) if high / low > 1 + 1e-9 else (low / 2, high * 2)
@@ -63,56 +70,65 @@ def extent(values: Sequence[float], log: bool = False) -> tuple[float, float]:
     return low - pad, high + pad
 
 
-def step_for(low: float, high: float, most: int) -> float:
-    """Return the smallest step of 1, 2 or 5 times a power of ten that divides a range into at most ``most`` parts."""
-    least = (high - low) / most
-    power = 10.0 ** math.floor(math.log10(least))
-    return power * next(step for step in STEPS if step * power >= least * (1 - 1e-9))
+def step_for(low: float, high: float, max_parts: int) -> float:
+    """Return the smallest round step that divides a range into at most ``max_parts`` parts.
+
+    Round steps are 1, 2 or 5 times a power of ten.
+    """
+    min_step = (high - low) / max_parts
+    power = 10.0 ** math.floor(math.log10(min_step))
+    return power * next(step for step in STEPS if step * power >= min_step * (1 - 1e-9))
 
 
-def widened(low: float, high: float, most: int) -> tuple[float, float]:
-    """Return the range between the ticks around a range."""
-    step = step_for(low, high, most)
+def widen(low: float, high: float, max_parts: int) -> tuple[float, float]:
+    """Return a range widened to the ticks around it."""
+    step = step_for(low, high, max_parts)
     return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
 
 
-def linear_ticks(low: float, high: float, most: int = 5) -> list[float]:
-    """Return the multiples of a step of 1, 2 or 5 times a power of ten within a range, some ``most`` of them."""
-    step = step_for(low, high, most)
+def linear_ticks(low: float, high: float, max_parts: int = 5) -> list[float]:
+    """Return the multiples of a round step within a range, about ``max_parts`` of them."""
+    step = step_for(low, high, max_parts)
     first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
     digits = max(0, -math.floor(math.log10(step)))
     return [round(i * step, digits) + 0.0 for i in range(first, last + 1)]  # + 0.0: not -0.0
 
 
 def log_ticks(low: float, high: float) -> Iterator[list[float]]:
-    """Return ticks of a logarithmic scale, the many first: 1-2-5 of every decade, decades, every second one, ..."""
+    """Yield ticks of a logarithmic scale, the longest list first.
+
+    The lists are: 1-2-5 of every decade, every decade, every second decade, and so on.
+    """
     first, last = math.floor(math.log10(low) - 1e-9), math.ceil(math.log10(high) + 1e-9)
-    inside = (low * (1 - 1e-9), high * (1 + 1e-9))
+    limits = (low * (1 - 1e-9), high * (1 + 1e-9))
     for per_decade, every in [
         ((1, 2, 5), 1),
         *(((1,), every) for every in range(1, last - first + 2)),
     ]:
         powers = [power for power in range(first, last + 1) if power % every == 0]
         ticks = [float(f"{digit}e{power}") for power in powers for digit in per_decade]
-        yield [tick for tick in ticks if inside[0] <= tick <= inside[1]]
+        yield [tick for tick in ticks if limits[0] <= tick <= limits[1]]
 
 
 def tick_texts(ticks: Sequence[float], percent: bool = False, log: bool = False) -> list[str]:
-    """Return what is written at ticks, with as many decimals as tell them apart; large ones have a suffix."""
+    """Return the labels of ticks, with just enough decimals to distinguish them.
+
+    Large numbers have a suffix, such as k for thousands.
+    """
     if log:
-        return [_tick_text(tick, _digits([tick])) for tick in ticks]
+        return [_tick_text(tick, _count_decimals([tick])) for tick in ticks]
     if percent:
-        digits = _digits([100 * tick for tick in ticks])
+        digits = _count_decimals([100 * tick for tick in ticks])
         return [f"{_tick_text(100 * tick, digits)}%" for tick in ticks]
     largest = max((abs(tick) for tick in ticks), default=0.0)
-    unit, suffix = next((one for one in SUFFIXES if largest >= max(one[0], 1e5)), (1.0, ""))
+    unit, suffix = next((pair for pair in SUFFIXES if largest >= max(pair[0], 1e5)), (1.0, ""))
     scaled = [tick / unit for tick in ticks]
-    digits = _digits(scaled)
+    digits = _count_decimals(scaled)
     return [_tick_text(value, digits) + (suffix if value else "") for value in scaled]
 
 
-def _digits(values: Sequence[float]) -> int:
-    """Return how many decimals write all values exactly; one more than there may be where none do."""
+def _count_decimals(values: Sequence[float]) -> int:
+    """Return how many decimals write all values exactly, or one more than the maximum."""
     digits = range(MAX_DIGITS + 1)
     exact = (
         n
@@ -125,7 +141,7 @@ def _digits(values: Sequence[float]) -> int:
 def _tick_text(value: float, digits: int) -> str:
     if value == 0:
         return "0"
-    unit, suffix = next((one for one in SUFFIXES if one[0] <= abs(value) < 1e15), (1.0, ""))
+    unit, suffix = next((pair for pair in SUFFIXES if pair[0] <= abs(value) < 1e15), (1.0, ""))
     is_plain = digits <= MAX_DIGITS and abs(value) < 1e5
     text = f"{value:,.{digits}f}" if is_plain else _power(f"{value / unit:.4g}") + suffix
     return text.replace("-", "\u2212")  # a minus, not a hyphen
@@ -138,7 +154,7 @@ def _power(text: str) -> str:
 
 
 def number_text(value: float, percent: bool = False) -> str:
-    """Return a value as a tip has it: counts in full, others with four or more digits."""
+    """Return a value as tips show it: integers in full, others with four or more digits."""
     if percent:
         return f"{100 * value:.2f}%" if abs(value) < 1e3 else f"{_power(f'{100 * value:.4g}')}%"
     if value == int(value) and abs(value) < 1e15:
@@ -146,13 +162,13 @@ def number_text(value: float, percent: bool = False) -> str:
     return f"{value:,.1f}" if 1000 <= abs(value) < 1e15 else _power(f"{value:.4g}")
 
 
-# ---- the place of the plot on the page, its axes, its legend
+# ---- the position of the plot on the page, its axes, its legend
 
-Sample = Callable[[int, float, float], str]  # of a kind's marks, at a place
+Sample = Callable[[int, float, float], str]  # draws a mark of a kind for the legend
 
 
 class Room(NamedTuple):
-    """The plot's edges on the page."""
+    """The edges of the plot on the page."""
 
     left: float
     right: float
@@ -161,7 +177,7 @@ class Room(NamedTuple):
 
 
 def colour_of(position: int) -> int:
-    """Return the colour of the kind at a position, from 1 on; after eight kinds they begin again."""
+    """Return the colour, from 1 on, of the kind at a position; colours repeat after eight kinds."""
     return position % N_COLOURS + 1
 
 
@@ -183,12 +199,12 @@ def y_ticks(values: Sequence[float], percent: bool) -> Ticks:
     if percent and min(values) >= 0 and max(values) <= 1:
         low, high = max(low, 0.0), min(high, 1.0)
     step = step_for(low, high, MAX_PARTS)
-    low, high = widened(low, high, MAX_PARTS)
+    low, high = widen(low, high, MAX_PARTS)
     ticks = linear_ticks(low, high, max(1, round((high - low) / step)))
     return Ticks(ticks, tick_texts(ticks, percent))
 
 
-def y_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
+def draw_y_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
     """Draw lines across the plot with their values, and the title above them."""
     parts = []
     for tick, text in zip(*ticks, strict=True):
@@ -203,8 +219,8 @@ def y_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
 
 
 def x_ticks(scale: Scale) -> Ticks:
-    """Return as many ticks of an x axis as have room for their texts, two or more if there is room."""
-    linear = (linear_ticks(scale.low, scale.high, most) for most in (6, 5, 4, 3, 2, 1))
+    """Return as many ticks of an x axis as there is room for their labels, if possible two."""
+    linear = (linear_ticks(scale.low, scale.high, max_parts) for max_parts in (6, 5, 4, 3, 2, 1))
     by_decade = (
         (ticks for ticks in log_ticks(scale.low, scale.high) if len(ticks) > 1)
         if scale.log
@@ -221,15 +237,15 @@ def x_ticks(scale: Scale) -> Ticks:
     return Ticks([], [])
 
 
-def x_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
+def draw_x_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
     """Draw the line below the plot with its values, and the title at its end."""
     parts = [line("axis", room.left, room.bottom, room.right, room.bottom)]
     for tick, text in zip(*ticks, strict=True):
         x, half = scale(tick), width_of(text, SMALL) / 2
         parts.append(line("axis", x, room.bottom, x, room.bottom + 4))
         parts.append(label("tick middle", min(x, WIDTH - half), room.bottom + 17, text))
-    if scale.log and len(_powers(scale)) <= MAX_DECADES + 1:
-        between = [digit * 10.0**power for power in _powers(scale) for digit in range(2, 10)]
+    if scale.log and len(_decades(scale)) <= MAX_DECADES + 1:
+        between = [digit * 10.0**power for power in _decades(scale) for digit in range(2, 10)]
         inside = [tick for tick in between if scale.low <= tick <= scale.high]
         parts += [
             line("grid", scale(tick), room.bottom, scale(tick), room.bottom + 3) for tick in inside
@@ -238,17 +254,17 @@ def x_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]:
     return [*parts, below] if title else parts
 
 
-def _powers(scale: Scale) -> range:
+def _decades(scale: Scale) -> range:
     """Return the decades of a logarithmic scale."""
     return range(math.floor(math.log10(scale.low)), math.ceil(math.log10(scale.high)) + 1)
 
 
-def legend(kinds: Iterable[tuple[Any, int]], sample: Sample) -> tuple[list[str], float]:
-    """Return a legend in rows as full as they can be, and its height; ``sample(position, x, y)`` draws a mark."""
+def draw_legend(kinds: Iterable[tuple[Any, int]], sample: Sample) -> tuple[list[str], float]:
+    """Return a legend with full rows, and its height; ``sample(position, x, y)`` draws a mark."""
     parts: list[str] = []
     x = y = 0.0
     for name, position in kinds:
-        needed = 20 + width_of(fitted(name, MAX_LEGEND_WIDTH))
+        needed = 20 + width_of(fit_to_width(name, MAX_LEGEND_WIDTH))
         if x and x + needed > WIDTH:
             x, y = 0.0, y + ROW
         parts.append(sample(position, x, y + ROW / 2))

@@ -1,4 +1,4 @@
-"""Bars: of features by score, of when they were selected, and of values in one line of a terminal."""
+"""Bars: of features by score, of spans of time, and of values in one line of text."""
 
 from __future__ import annotations
 
@@ -11,20 +11,31 @@ from .axes import (
     Room,
     Scale,
     colour_of,
-    drawable,
+    draw_legend,
+    draw_x_axis,
+    drawable_value,
     extent,
-    legend,
     number_text,
-    widened,
-    x_axis,
+    widen,
     x_ticks,
 )
-from .svg import SMALL, drawn, element, empty, fitted, hovered, label, line, picture, width_of
+from .svg import (
+    SMALL,
+    draw_element,
+    element,
+    empty,
+    fit_to_width,
+    label,
+    line,
+    picture,
+    width_of,
+    with_tip,
+)
 
-BAR, PITCH = 15.0, 20.0  # how thick a bar is, and how far it is from the next
+BAR, PITCH = 15.0, 20.0  # the height of a bar, and of a bar with the space below it
 SPAN, SPAN_PITCH = 10.0, 17.0
 MAX_NAME_WIDTH, MAX_SPAN_NAME_WIDTH = 150.0, 140.0
-SPAN_KINDS = "f1", "gone"  # of features that are there at the end, and of those that are not
+SPAN_KINDS = "f1", "gone"  # of features that are selected at the end, and of others
 MIN_SPAN = 2.0
 BLOCKS = "▁▂▃▄▅▆▇█"
 
@@ -34,12 +45,12 @@ def bar_chart(
 ) -> str:
     """Draw one horizontal bar per item with a value, in the order given.
 
-    ``group`` gives the colour, with a legend if there are several; without groups and with
-    ``signed``, bars below zero have another colour than those above. ``tip`` is said beside the
+    ``group`` determines the colour, with a legend if there are several groups; without groups and
+    with ``signed``, bars below zero have another colour than those above. ``tip`` is shown with the
     value.
     """
     about = f"Bar chart{': ' + x_title if x_title else ''}"
-    bars = [(value, item) for item in items if (value := drawable(item["value"])) is not None]
+    bars = [(value, item) for item in items if (value := drawable_value(item["value"])) is not None]
     if not bars:
         return empty(WIDTH, about, "nothing to show yet: no values")
     about += "; " + ", ".join(
@@ -49,58 +60,73 @@ def bar_chart(
         printable(item["group"]) for _, item in bars if item.get("group") is not None
     )
     groups = {name: position for position, name in enumerate(names)}
-    parts, top = legend(groups.items() if len(groups) > 1 else (), _swatch)
+    parts, top = draw_legend(groups.items() if len(groups) > 1 else (), _draw_swatch)
     top += 10 if parts else 2
-    left = max(width_of(fitted(item["name"], MAX_NAME_WIDTH)) for _, item in bars) + 10
+    left = max(width_of(fit_to_width(item["name"], MAX_NAME_WIDTH)) for _, item in bars) + 10
     room = Room(left, WIDTH - 14, top, top + PITCH * len(bars) + 2)
-    low, high = widened(*extent([0.0, *(value for value, _ in bars)]), 5)
+    low, high = widen(*extent([0.0, *(value for value, _ in bars)]), 5)
     x = Scale(min(low, 0.0), max(high, 0.0), room.left, room.right)
     ticks = x_ticks(x)
     parts += [line("grid", x(tick), room.top, x(tick), room.bottom) for tick in ticks.values]
     for i, (value, item) in enumerate(bars):
         middle, (start, stop) = room.top + PITCH * (i + 0.5), sorted((x(0.0), x(value)))
-        by_sign = item.get("group") is None
+        has_no_group = item.get("group") is None
         kind = (
             (2 if signed and value < 0 else 1)
-            if by_sign
+            if has_no_group
             else colour_of(groups[printable(item["group"])])
         )
-        places = {"x": start, "y": middle - BAR / 2, "width": max(stop - start, 1), "height": BAR}
-        opening = element("rect", f"mark f{kind}", **places, rx=1.5)
-        parts.append(hovered(opening, [item["name"], number_text(value), item.get("tip")]))
+        coordinates = {
+            "x": start,
+            "y": middle - BAR / 2,
+            "width": max(stop - start, 1),
+            "height": BAR,
+        }
+        opening = element("rect", f"mark f{kind}", **coordinates, rx=1.5)
+        parts.append(with_tip(opening, [item["name"], number_text(value), item.get("tip")]))
         parts.append(label("end", x.start - 8, middle + 4.5, item["name"], MAX_NAME_WIDTH))
     parts.append(line("axis", x(0.0), room.top, x(0.0), room.bottom))
-    parts += x_axis(x, room, ticks, x_title)
+    parts += draw_x_axis(x, room, ticks, x_title)
     return picture(WIDTH, room.bottom + (44 if x_title else 26), about, parts)
 
 
-def _swatch(position: int, x: float, y: float) -> str:
-    """Draw the sample of bars: a small square."""
-    return drawn("rect", f"f{colour_of(position)}", x=x + 1, y=y - 5.5, width=11, height=11, rx=2)
+def _draw_swatch(position: int, x: float, y: float) -> str:
+    """Draw a small square, the sample of bars in the legend."""
+    return draw_element(
+        "rect", f"f{colour_of(position)}", x=x + 1, y=y - 5.5, width=11, height=11, rx=2
+    )
 
 
 def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> str:
-    """Draw a line per feature with the spans, from a start to a stop, in which it was selected, from 0 to ``end``."""
+    """Draw a line per feature with the spans of time in which it was selected.
+
+    The axis goes from 0 to ``end``.
+    """
     about = f"Timeline of {len(rows):,} features over {x_title}"
-    last = drawable(end) or 0.0
-    known = [(row["name"], spans) for row in rows if (spans := _spans(row["spans"], last))]
-    if not known or last <= 0:
+    end_time = drawable_value(end) or 0.0
+    features = [
+        (row["name"], spans) for row in rows if (spans := _clip_spans(row["spans"], end_time))
+    ]
+    if not features or end_time <= 0:
         return empty(WIDTH, about, "nothing to show yet: no feature entered")
-    about += "; " + ", ".join(printable(name, 60) for name, _ in known[:10])
-    kinds = [SPAN_KINDS[spans[-1][1] < last] for _, spans in known]
-    both = (("selected at the end", 0), ("left again", 1)) if len(set(kinds)) > 1 else ()
-    parts, top = legend(both, _sample)
+    about += "; " + ", ".join(printable(name, 60) for name, _ in features[:10])
+    kinds = [SPAN_KINDS[spans[-1][1] < end_time] for _, spans in features]
+    legend_kinds = (("selected at the end", 0), ("left again", 1)) if len(set(kinds)) > 1 else ()
+    parts, top = draw_legend(legend_kinds, _draw_sample)
     top += 8 if parts else 2
-    left = max(width_of(fitted(name, MAX_SPAN_NAME_WIDTH, SMALL), SMALL) for name, _ in known) + 10
-    room = Room(left, WIDTH - 14, top, top + SPAN_PITCH * len(known) + 2)
-    x = Scale(0.0, last, room.left, room.right)
-    for i, ((name, spans), kind) in enumerate(zip(known, kinds, strict=True)):
+    left = (
+        max(width_of(fit_to_width(name, MAX_SPAN_NAME_WIDTH, SMALL), SMALL) for name, _ in features)
+        + 10
+    )
+    room = Room(left, WIDTH - 14, top, top + SPAN_PITCH * len(features) + 2)
+    x = Scale(0.0, end_time, room.left, room.right)
+    for i, ((name, spans), kind) in enumerate(zip(features, kinds, strict=True)):
         middle = room.top + SPAN_PITCH * (i + 0.5)
         parts.append(line("grid", room.left, middle, room.right, middle))
         parts.append(label("name end", room.left - 8, middle + 4, name, MAX_SPAN_NAME_WIDTH, SMALL))
-        for start, stop, n in _joined(spans, x):
+        for start, stop, n in _join_spans(spans, x):
             width = max(MIN_SPAN, x(stop) - x(start))
-            places = {
+            coordinates = {
                 "x": min(x(start), x.stop - width),
                 "y": middle - SPAN / 2,
                 "width": width,
@@ -108,46 +134,51 @@ def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> 
             }
             range_text = f"{x_title}: {number_text(start)} to {number_text(stop)}"
             lines = [name, range_text, f"in {n:,} spans" if n > 1 else None]
-            parts.append(hovered(element("rect", f"mark {kind}", **places, rx=2), lines))
-    parts += x_axis(x, room, x_ticks(x), x_title)
+            parts.append(with_tip(element("rect", f"mark {kind}", **coordinates, rx=2), lines))
+    parts += draw_x_axis(x, room, x_ticks(x), x_title)
     return picture(WIDTH, room.bottom + 44, about, parts)
 
 
-def _sample(position: int, x: float, y: float) -> str:
-    return drawn("rect", SPAN_KINDS[position], x=x, y=y - SPAN / 2, width=14, height=SPAN, rx=2)
+def _draw_sample(position: int, x: float, y: float) -> str:
+    """Draw a short span, for the legend."""
+    return draw_element(
+        "rect", SPAN_KINDS[position], x=x, y=y - SPAN / 2, width=14, height=SPAN, rx=2
+    )
 
 
-def _spans(spans: Sequence[Sequence[Any]], last: float) -> list[tuple[float, float]]:
-    """Return spans with both ends, within the time, in order."""
-    known = [(drawable(start), drawable(stop)) for start, stop in spans]
+def _clip_spans(spans: Sequence[Sequence[Any]], end_time: float) -> list[tuple[float, float]]:
+    """Return the spans that have both ends, clipped to the axis, in order."""
+    ends = [(drawable_value(start), drawable_value(stop)) for start, stop in spans]
     inside = [
-        (max(0.0, a), min(last, b)) for a, b in known if a is not None and b is not None and a <= b
+        (max(0.0, a), min(end_time, b))
+        for a, b in ends
+        if a is not None and b is not None and a <= b
     ]
     return sorted((a, b) for a, b in inside if a <= b)
 
 
-def _joined(spans: list[tuple[float, float]], x: Scale) -> list[tuple[float, float, int]]:
-    """Return spans with nothing to see between them as one, and of how many it is made."""
+def _join_spans(spans: list[tuple[float, float]], x: Scale) -> list[tuple[float, float, int]]:
+    """Return spans joined where no gap is visible, and of how many spans each is made."""
     joined: list[tuple[float, float, int]] = []
     for start, stop in spans:
         if joined and x(start) - x(joined[-1][1]) < 1:
-            first, before, n = joined.pop()
-            joined.append((first, max(before, stop), n + 1))
+            first, previous_stop, n = joined.pop()
+            joined.append((first, max(previous_stop, stop), n + 1))
         else:
             joined.append((start, stop, 1))
     return joined
 
 
 def sparkline(values: Sequence[Any], width: int = 40) -> str:
-    """Return values as blocks of eight heights, a blank where there is none; more than ``width`` are averaged.
+    """Return values as blocks of eight heights, with a space for a missing value.
 
-    Values that are all the same are of middle height.
+    More than ``width`` values are averaged. If all values are equal, they have middle height.
     """
     parts = min(len(values), width)
     groups = [(len(values) * i // parts, len(values) * (i + 1) // parts) for i in range(parts)]
     means = [_mean(values[start:stop]) for start, stop in groups]
-    known = [mean for mean in means if mean is not None]
-    low, high = min(known, default=0.0), max(known, default=0.0)
+    present = [mean for mean in means if mean is not None]
+    low, high = min(present, default=0.0), max(present, default=0.0)
     if not high - low > 1e-9 * max(abs(low), abs(high)):
         return "".join(" " if mean is None else BLOCKS[3] for mean in means)
     return "".join(
@@ -156,5 +187,5 @@ def sparkline(values: Sequence[Any], width: int = 40) -> str:
 
 
 def _mean(values: Sequence[Any]) -> float | None:
-    known = [number for number in map(drawable, values) if number is not None]
-    return sum(number / len(known) for number in known) if known else None
+    present = [number for number in map(drawable_value, values) if number is not None]
+    return sum(number / len(present) for number in present) if present else None

@@ -1,4 +1,4 @@
-"""Curves and points of two measures: accuracy against the number of features, or against time."""
+"""Curves and points of two measures, such as accuracy against time."""
 
 from __future__ import annotations
 
@@ -13,48 +13,46 @@ from .axes import (
     Room,
     Scale,
     colour_of,
-    drawable,
+    draw_legend,
+    draw_x_axis,
+    draw_y_axis,
+    drawable_value,
     extent,
-    legend,
     number_text,
-    x_axis,
     x_ticks,
-    y_axis,
     y_ticks,
 )
 from .svg import (
     SMALL,
-    drawn,
+    draw_element,
     element,
     empty,
-    fitted,
-    hovered,
+    fit_to_width,
     label,
     line,
     picture,
     place,
     width_of,
+    with_tip,
 )
 
-MAX_POINTS_WITH_WHISKERS = 16  # each is drawn, with a whisker; of more there is a band
-MAX_MARKS = 80  # places of a curve that show a tip
+MAX_POINTS_WITH_WHISKERS = 16  # with more points, a band is drawn instead
+MAX_MARKS = 80  # points of a curve that show a tip
 MAX_NAME_WIDTH = 104.0  # at the end of a curve
 MAX_NAMED = 30  # points with their names beside them
 MAX_BESIDE_WIDTH = 110.0
-BESIDE = (  # where a name may be: how it is anchored, and where from its point
+BESIDE = (  # possible positions of a name: its anchor, and the offset from its point
     *(("", 9.0, 4.0), (" end", -9.0, 4.0), (" middle", 0.0, -9.0), (" middle", 0.0, 18.0)),
     *(("", -4.0, -9.0), (" end", 4.0, -9.0), ("", -4.0, 18.0), (" end", 4.0, 18.0)),
 )
-LARGE, SMALL_POINT = 4.5, 3.5  # a point of few, and of more than so many
+LARGE, SMALL_POINT = 4.5, 3.5  # the radius of a point; small with many points
 MAX_LARGE_POINTS = 60
-NAME_SIZE = {
-    "": 0.0,
-    " end": 1.0,
-    " middle": 0.5,
-}  # how much of a name is at the left of its anchor
+NAME_SIZE = {"": 0.0, " end": 1.0, " middle": 0.5}  # the part of a name left of its anchor
 
 
 class Point(NamedTuple):
+    """A point of a curve, with a range of y."""
+
     x: float
     y: float
     low: float | None
@@ -62,6 +60,8 @@ class Point(NamedTuple):
 
 
 class Curve(NamedTuple):
+    """A curve: a series with its name and position, which decides the colour."""
+
     name: str
     position: int
     points: list[Point]
@@ -77,78 +77,89 @@ def line_chart(
     marked: Mapping[str, Any] | None = None,
     step: bool = False,
 ) -> str:
-    """Draw one or more series as curves, with whiskers (few points) or bands (many) from ``low`` to ``high``.
+    """Draw one or more series as curves.
 
-    A series has ``name``, ``x``, ``y`` and, if wanted, ``low`` and ``high``, all of one length.
-    ``percent``: y are fractions, written as percentages. ``marked`` (``x``, ``label``) is a place
-    to point out. ``step``: a value holds until the next.
+    A series has ``name``, ``x``, ``y`` and optionally ``low`` and ``high``, all of one length:
+    ranges, drawn as whiskers of few points or as a band of many. ``percent``: y are fractions,
+    written as percentages. ``marked`` (``x``, ``label``) is a position to highlight. ``step``: a
+    value holds until the next.
     """
     about = f"Line chart: {y_title} against {x_title}"
-    curves = [curve for i, one in enumerate(series) if (curve := _curve(i, one, log_x)).points]
+    curves = [
+        curve for i, item in enumerate(series) if (curve := _make_curve(i, item, log_x)).points
+    ]
     if not curves:
         return empty(WIDTH, about, "nothing to show yet: no values")
     about += "; " + ", ".join(printable(curve.name, 60) for curve in curves[:10])
-    chosen = None if marked is None else drawable(marked["x"], log_x)
+    marked_x = None if marked is None else drawable_value(marked["x"], log_x)
     xs = [point.x for curve in curves for point in curve.points] + (
-        [] if chosen is None else [chosen]
+        [] if marked_x is None else [marked_x]
     )
     ys = [y for curve in curves for point in curve.points for y in point[1:] if y is not None]
     ticks = y_ticks(ys, percent)
     x_low, x_high = extent(xs, log_x)
-    at_end = _ends_labelled(curves, x_low, x_high)
+    names_at_end = _can_label_ends(curves, x_low, x_high)
     top = (ROW + 6) if y_title else 8.0
-    kinds = [] if at_end or len(curves) == 1 else [(curve.name, curve.position) for curve in curves]
-    parts, legend_height = legend(kinds, _curve_sample)
-    above = 0.0 if chosen is None else ROW  # for the label of the place that is pointed out
-    top += legend_height + (6 if kinds else 0) + above
-    names = max(width_of(fitted(curve.name, MAX_NAME_WIDTH, SMALL), SMALL) for curve in curves)
-    room = Room(ticks.width + 8, WIDTH - (names + 26 if at_end else 14), top, top + PLOT_HEIGHT)
+    legend_kinds = (
+        []
+        if names_at_end or len(curves) == 1
+        else [(curve.name, curve.position) for curve in curves]
+    )
+    parts, legend_height = draw_legend(legend_kinds, _draw_curve_sample)
+    above = 0.0 if marked_x is None else ROW  # for the label of the highlighted position
+    top += legend_height + (6 if legend_kinds else 0) + above
+    name_width = max(
+        width_of(fit_to_width(curve.name, MAX_NAME_WIDTH, SMALL), SMALL) for curve in curves
+    )
+    room = Room(
+        ticks.width + 8, WIDTH - (name_width + 26 if names_at_end else 14), top, top + PLOT_HEIGHT
+    )
     x = Scale(x_low, x_high, room.left + 6, room.right - 6, log_x)
     y = Scale(ticks.values[0], ticks.values[-1], room.bottom, room.top)
-    parts += y_axis(y, room._replace(top=room.top - above), ticks, y_title) + x_axis(
+    parts += draw_y_axis(y, room._replace(top=room.top - above), ticks, y_title) + draw_x_axis(
         x, room, x_ticks(x), x_title
     )
     layers = curves[::-1]  # the first on top
-    parts += [part for curve in layers for part in _ranges(curve, x, y)]
-    parts += [_path(curve, x, y, step) for curve in layers]
-    if chosen is not None and marked is not None:
-        parts += _choice(x(chosen), room, str(marked["label"]))
+    parts += [part for curve in layers for part in _draw_ranges(curve, x, y)]
+    parts += [_draw_path(curve, x, y, step) for curve in layers]
+    if marked_x is not None and marked is not None:
+        parts += _draw_marked_x(x(marked_x), room, str(marked["label"]))
     for curve in layers:
-        parts += _marks(
-            curve, x, y, (x_title, y_title), percent, chosen if len(curves) == 1 else None
+        parts += _draw_marks(
+            curve, x, y, (x_title, y_title), percent, marked_x if len(curves) == 1 else None
         )
-    parts += _names_at_end(curves, x, y, room) if at_end else []
+    parts += _draw_names_at_end(curves, x, y, room) if names_at_end else []
     return picture(WIDTH, room.bottom + (44 if x_title else 26), about, parts)
 
 
-def _curve(position: int, series: Mapping[str, Any], log_x: bool) -> Curve:
-    """Return the points of a series that have a place, by rising x."""
+def _make_curve(position: int, series: Mapping[str, Any], log_x: bool) -> Curve:
+    """Return the points of a series that can be drawn, by rising x."""
     lows, highs = (series.get(key) or [None] * len(series["x"]) for key in ("low", "high"))
     points = []
     for x, y, low, high in zip(series["x"], series["y"], lows, highs, strict=True):
-        at, value = drawable(x, log_x), drawable(y)
+        at, value = drawable_value(x, log_x), drawable_value(y)
         if at is not None and value is not None:
-            points.append(Point(at, value, drawable(low), drawable(high)))
+            points.append(Point(at, value, drawable_value(low), drawable_value(high)))
     return Curve(printable(series["name"]), position, sorted(points, key=lambda point: point.x))
 
 
-def _kind(position: int) -> str:
-    """Return the class of a curve; after eight colours they begin again, dashed."""
+def _curve_class(position: int) -> str:
+    """Return the class of a curve; after eight curves the colours repeat, dashed."""
     return f"curve s{colour_of(position)}" + (f" d{position // 8 % 4}" if position >= 8 else "")
 
 
-def _curve_sample(position: int, x: float, y: float) -> str:
-    return line(_kind(position), x + 1, y, x + 14, y)
+def _draw_curve_sample(position: int, x: float, y: float) -> str:
+    return line(_curve_class(position), x + 1, y, x + 14, y)
 
 
-def _path(curve: Curve, x: Scale, y: Scale, step: bool) -> str:
+def _draw_path(curve: Curve, x: Scale, y: Scale, step: bool) -> str:
     first, *others = [(place(x(point.x)), place(y(point.y))) for point in curve.points]
     path = "".join(f"H{at}V{height}" if step else f"L{at} {height}" for at, height in others)
-    return f'<path class="{_kind(curve.position)}" d="M{" ".join(first)}{path}"/>'
+    return f'<path class="{_curve_class(curve.position)}" d="M{" ".join(first)}{path}"/>'
 
 
-def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
-    """Draw whiskers of few points, a band of many."""
+def _draw_ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
+    """Draw whiskers of few points, or a band of many."""
     ranged = [point for point in curve.points if point.low is not None and point.high is not None]
     kind = colour_of(curve.position)
     if len(ranged) > MAX_POINTS_WITH_WHISKERS or (
@@ -168,7 +179,7 @@ def _ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
     return parts
 
 
-def _marks(
+def _draw_marks(
     curve: Curve, x: Scale, y: Scale, titles: tuple[str, str], percent: bool, ringed: float | None
 ) -> list[str]:
     points, visible = curve.points, len(curve.points) <= 2 * MAX_POINTS_WITH_WHISKERS
@@ -183,16 +194,16 @@ def _marks(
         if point.low is not None and point.high is not None:
             lines.append(f"{number_text(point.low, percent)} to {number_text(point.high, percent)}")
         if visible and point.x == ringed:
-            parts.append(drawn("circle", "ring", cx=x(point.x), cy=y(point.y), r=6.5))
+            parts.append(draw_element("circle", "ring", cx=x(point.x), cy=y(point.y), r=6.5))
         kind = f"mark dot f{colour_of(curve.position)}" + ("" if visible else " hit")
         opening = element("circle", kind, cx=x(point.x), cy=y(point.y), r=3.5 if visible else 5)
-        parts.append(hovered(opening, lines))
+        parts.append(with_tip(opening, lines))
     return parts
 
 
-def _choice(at: float, room: Room, text: str) -> list[str]:
-    """Draw the place that is pointed out: a line through the plot and its text above it, inside the page."""
-    width = width_of(fitted(text, 220, SMALL), SMALL)
+def _draw_marked_x(at: float, room: Room, text: str) -> list[str]:
+    """Draw the highlighted position: a line through the plot with its label above."""
+    width = width_of(fit_to_width(text, 220, SMALL), SMALL)
     middle = min(max(at, width / 2 + 2), WIDTH - width / 2 - 2)
     return [
         line("chosen", at, room.top - 2, at, room.bottom),
@@ -200,26 +211,31 @@ def _choice(at: float, room: Room, text: str) -> list[str]:
     ]
 
 
-def _ends_labelled(curves: list[Curve], low: float, high: float) -> bool:
-    """Return True if names stand at the ends of curves: where these end together and no name must be cut."""
-    ends = all(curve.points[-1].x >= high - 0.02 * (high - low) for curve in curves)
+def _can_label_ends(curves: list[Curve], low: float, high: float) -> bool:
+    """Return True if names are written at the ends of the curves.
+
+    The curves must end together, and no name must be shortened.
+    """
+    end_together = all(curve.points[-1].x >= high - 0.02 * (high - low) for curve in curves)
     return (
-        ends
+        end_together
         and 1 < len(curves) <= 8
         and all(width_of(curve.name, SMALL) <= MAX_NAME_WIDTH for curve in curves)
     )
 
 
-def _names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> list[str]:
-    """Draw names at the right of the plot, as near to their curves as they can be without touching."""
+def _draw_names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> list[str]:
+    """Draw names to the right of the plot, near their curves and not touching."""
     wanted = sorted((y(curve.points[-1].y), curve.position, curve) for curve in curves)
-    heights = spread([height for height, _, _ in wanted], SMALL + 3, room.top, room.bottom)
+    heights = spread_apart([height for height, _, _ in wanted], SMALL + 3, room.top, room.bottom)
     parts = []
     for (end, _, curve), height in zip(wanted, heights, strict=True):
         kind = f"lead s{colour_of(curve.position)}"
         parts.append(line(kind, x(curve.points[-1].x) + 5, end, room.right + 14, height))
         parts.append(
-            drawn("circle", f"f{colour_of(curve.position)}", cx=room.right + 14, cy=height, r=3)
+            draw_element(
+                "circle", f"f{colour_of(curve.position)}", cx=room.right + 14, cy=height, r=3
+            )
         )
         parts.append(
             label("tick", room.right + 21, height + 4, curve.name, MAX_NAME_WIDTH + 2, SMALL)
@@ -227,15 +243,14 @@ def _names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> list[s
     return parts
 
 
-def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
-    """Return rising heights as near to the wanted ones as they can be, each at least ``apart`` from the next.
+def spread_apart(wanted: Sequence[float], apart: float, low: float, high: float) -> list[float]:
+    """Return rising heights near the wanted ones, each at least ``apart`` from the next.
 
-    Neighbours that are too near are put side by side around the mean of what they want; so again
-    until none are.
+    Neighbours that are too near are placed next to each other around the mean of their wanted
+    heights; this is repeated until all are apart.
     """
-    groups: list[
-        tuple[list[float], float]
-    ] = []  # what a group wants of its first height, and that height
+    # Of each group: the first heights that its members want, and their mean.
+    groups: list[tuple[list[float], float]] = []
     for i, height in enumerate(wanted):
         group = [height - apart * i]
         while groups and groups[-1][1] > sum(group) / len(group):
@@ -244,15 +259,15 @@ def spread(wanted: Sequence[float], apart: float, low: float, high: float) -> li
     flat = [
         first + apart * i for i, first in enumerate(first for group, first in groups for _ in group)
     ]
-    over = max(0.0, flat[-1] - high) if flat else 0.0
+    excess = max(0.0, flat[-1] - high) if flat else 0.0
     return [
-        max(height - over, low + apart * i) if flat[0] - over < low else height - over
+        max(height - excess, low + apart * i) if flat[0] - excess < low else height - excess
         for i, height in enumerate(flat)
     ]
 
 
-class Known(NamedTuple):
-    """A point with its values, which have a place, and the position of its group."""
+class PlacedPoint(NamedTuple):
+    """A point that can be drawn, with its values and the position of its group."""
 
     x: float
     y: float
@@ -260,7 +275,7 @@ class Known(NamedTuple):
     point: Mapping[str, Any]
 
 
-Place = tuple[float, float, Known]  # on the page
+PlacedName = tuple[float, float, PlacedPoint]  # coordinates on the page, and the point
 
 
 def scatter(
@@ -271,66 +286,76 @@ def scatter(
     log_x: bool = False,
     percent: bool = False,
 ) -> str:
-    """Draw points with a name and, if they are of several kinds, a ``group``; ``tip`` is said beside their values.
+    """Draw points with a name and, if there are several kinds, a ``group``.
 
-    Groups have a colour and, after eight of them, another shape. Where points have no groups, or
-    each its own, their names are beside them; otherwise a legend names the groups.
+    ``tip`` is shown with their values. Groups have a colour and, after eight of them, another
+    shape. Where points have no groups, or each its own, their names are beside them; otherwise a
+    legend names the groups.
     """
     kinds: dict[str, int] = {}
-    known = [one for point in points if (one := _known(point, kinds, log_x)) is not None]
+    placed = [item for point in points if (item := _place_point(point, kinds, log_x)) is not None]
     about = f"Scatter plot: {y_title} against {x_title}"
-    if not known:
+    if not placed:
         return empty(WIDTH, about, "nothing to show yet: no values")
-    several = kinds if len(kinds) > 1 else {}
-    of = f" of {', '.join(printable(kind, 60) for kind in list(several)[:10])}" if several else ""
-    about += f"; {len(known):,} points{of}"
+    named_kinds = kinds if len(kinds) > 1 else {}
+    kinds_text = (
+        f" of {', '.join(printable(kind, 60) for kind in list(named_kinds)[:10])}"
+        if named_kinds
+        else ""
+    )
+    about += f"; {len(placed):,} points{kinds_text}"
 
-    def drawn_with(kinds: Mapping[str, int], named: bool) -> tuple[str, bool]:
-        """Return the chart, and whether every point has its name beside it."""
-        ticks = y_ticks([one.y for one in known], percent)
-        parts, height = legend(kinds.items(), _point_sample)
+    def draw_points(kinds: Mapping[str, int], named: bool) -> tuple[str, bool]:
+        """Return the chart, and True if every point has its name beside it."""
+        ticks = y_ticks([item.y for item in placed], percent)
+        parts, height = draw_legend(kinds.items(), _draw_point_sample)
         top = height + (6 if kinds else 0) + (ROW + 6 if y_title else 8)
         room = Room(ticks.width + 8, WIDTH - 14, top, top + PLOT_HEIGHT)
-        x = Scale(*extent([one.x for one in known], log_x), room.left + 10, room.right - 10, log_x)
+        x = Scale(
+            *extent([item.x for item in placed], log_x), room.left + 10, room.right - 10, log_x
+        )
         y = Scale(ticks.values[0], ticks.values[-1], room.bottom - 4, room.top)
-        parts += [*y_axis(y, room, ticks, y_title), *x_axis(x, room, x_ticks(x), x_title)]
-        places = [(x(one.x), y(one.y), one) for one in known]
-        radius = LARGE if len(known) <= MAX_LARGE_POINTS else SMALL_POINT
-        for left, middle, one in places:
+        parts += [*draw_y_axis(y, room, ticks, y_title), *draw_x_axis(x, room, x_ticks(x), x_title)]
+        places = [(x(item.x), y(item.y), item) for item in placed]
+        radius = LARGE if len(placed) <= MAX_LARGE_POINTS else SMALL_POINT
+        for left, middle, item in places:
             values = [
-                f"{x_title}: {number_text(one.x)}",
-                f"{y_title}: {number_text(one.y, percent)}",
+                f"{x_title}: {number_text(item.x)}",
+                f"{y_title}: {number_text(item.y, percent)}",
             ]
-            shape = _shape(one.kind, left, middle, radius, "mark dot")
-            parts.append(hovered(shape, [one.point["name"], *values, one.point.get("tip")]))
-        names = _names(places, room) if named else []
+            shape = _open_shape(item.kind, left, middle, radius, "mark dot")
+            parts.append(with_tip(shape, [item.point["name"], *values, item.point.get("tip")]))
+        names = _draw_names(places, room) if named else []
         svg = picture(WIDTH, room.bottom + (44 if x_title else 26), about, [*parts, *names])
-        return svg, len(names) == len(known)
+        return svg, len(names) == len(placed)
 
-    if len(known) <= MAX_NAMED and len(kinds) in (1, len(known)):
-        svg, all_named = drawn_with({}, named=True)
-        if all_named or not several:
+    if len(placed) <= MAX_NAMED and len(kinds) in (1, len(placed)):
+        svg, all_named = draw_points({}, named=True)
+        if all_named or not named_kinds:
             return svg
-    return drawn_with(several, named=False)[0]
+    return draw_points(named_kinds, named=False)[0]
 
 
-def _known(point: Mapping[str, Any], kinds: dict[str, int], log: bool) -> Known | None:
-    """Return a point that has a place; its group is added to the kinds."""
-    x, y = drawable(point["x"], log), drawable(point["y"])
+def _place_point(point: Mapping[str, Any], kinds: dict[str, int], log: bool) -> PlacedPoint | None:
+    """Return a point that can be drawn, or None; its group is added to the kinds."""
+    x, y = drawable_value(point["x"], log), drawable_value(point["y"])
     if x is None or y is None:
         return None
     group = point.get("group")
-    return Known(
+    return PlacedPoint(
         x, y, kinds.setdefault("" if group is None else printable(group), len(kinds)), point
     )
 
 
-def _point_sample(position: int, x: float, y: float) -> str:
-    return _shape(position, x + 8, y, 4.5, "dot") + "/>"
+def _draw_point_sample(position: int, x: float, y: float) -> str:
+    return _open_shape(position, x + 8, y, 4.5, "dot") + "/>"
 
 
-def _shape(position: int, x: float, y: float, r: float, kind: str) -> str:
-    """Draw a circle, after eight kinds a square, then a diamond, then a triangle: opened, not closed."""
+def _open_shape(position: int, x: float, y: float, r: float, kind: str) -> str:
+    """Return the opening of a mark: a circle, then a square, a diamond, a triangle.
+
+    The shape changes after eight kinds each. The element is not closed.
+    """
     classes = f"{kind} f{colour_of(position)}"
     shape = position // 8 % 4
     if shape == 0:
@@ -343,23 +368,24 @@ def _shape(position: int, x: float, y: float, r: float, kind: str) -> str:
     return f'<path class="{classes}" d="M{place(x)} {diamond if shape == 2 else triangle}"'
 
 
-def _names(places: list[Place], room: Room) -> list[str]:
-    """Draw names beside points, where they cover neither a point nor another name nor the axis."""
+def _draw_names(places: list[PlacedName], room: Room) -> list[str]:
+    """Draw names beside points, where they cover no point, no other name and no axis."""
     taken = [(x - 6, y - 6, x + 6, y + 6) for x, y, _ in places]
     parts = []
-    for x, y, one in places:
-        name = one.point["name"]
-        width = width_of(fitted(name, MAX_BESIDE_WIDTH, SMALL), SMALL)
+    for x, y, point in places:
+        name = point.point["name"]
+        width = width_of(fit_to_width(name, MAX_BESIDE_WIDTH, SMALL), SMALL)
         for kind, at, up in BESIDE:
             left = x + at - width * NAME_SIZE[kind]
             box = (left, y + up - 11, left + width, y + up + 3)
             inside = room.left <= left and left + width <= WIDTH and box[3] < room.bottom
-            if inside and not any(_touch(box, other) for other in taken):
+            if inside and not any(_overlap(box, other) for other in taken):
                 taken.append(box)
                 parts.append(label(f"name{kind}", x + at, y + up, name, MAX_BESIDE_WIDTH, SMALL))
                 break
     return parts
 
 
-def _touch(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    """Return True if two boxes overlap."""
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]

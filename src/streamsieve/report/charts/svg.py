@@ -1,6 +1,6 @@
-"""Elements of SVG as text, and their style sheet.
+"""Write elements of SVG as text, and their style sheet.
 
-Names are shown, never read as markup, and take no more room than there is.
+Names are text, never markup, and are shortened to the room that there is.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ OPENING = re.compile(r'<svg class="chart"(?=[^>]* viewBox="0 0 ([0-9.]+) ([0-9.]
 
 
 def width_of(text: str, size: float = SIZE) -> float:
-    """Return about how wide a text is in a font without serifs; rather too wide than too narrow."""
+    """Return the approximate width of a text in a sans-serif font, rather too large."""
     return size * sum(map(_letter_width, text))
 
 
@@ -42,51 +42,60 @@ def _letter_width(letter: str) -> float:
     return 0.0 if unicodedata.combining(letter) else wide
 
 
-def fitted(text: Any, room: float, size: float = SIZE) -> str:
-    """Return a text that takes no more than some room, the middle cut where it would."""
+def fit_to_width(text: Any, room: float, size: float = SIZE) -> str:
+    """Return a text of at most ``room`` width; the middle of a longer one is cut."""
     whole = printable(text, 400)  # no label is longer
     if width_of(whole, size) <= room:
         return whole
-    few, many = 4, len(whole)
-    while many - few > 1:
-        half = (few + many) // 2
-        few, many = (half, many) if width_of(printable(whole, half), size) <= room else (few, half)
-    return printable(whole, few)
+    shortest, longest = 4, len(whole)
+    while longest - shortest > 1:
+        middle = (shortest + longest) // 2
+        shortest, longest = (
+            (middle, longest)
+            if width_of(printable(whole, middle), size) <= room
+            else (shortest, middle)
+        )
+    return printable(whole, shortest)
 
 
 def place(value: float) -> str:
-    """Return a coordinate, to a tenth of a unit."""
+    """Return a coordinate as text, rounded to a tenth of a unit."""
     text = f"{value:.1f}".removesuffix(".0")
     return "0" if text == "-0" else text
 
 
 def element(tag: str, kind: str, **places: float) -> str:
-    """Return the opening of an element of a class with its coordinates, without the closing bracket."""
+    """Return the opening of an element with its class and coordinates, without the bracket."""
     return f'<{tag} class="{kind}"' + "".join(
         f' {key}="{place(value)}"' for key, value in places.items()
     )
 
 
-def drawn(tag: str, kind: str, **places: float) -> str:
+def draw_element(tag: str, kind: str, **places: float) -> str:
+    """Return an element without content."""
     return element(tag, kind, **places) + "/>"
 
 
 def line(kind: str, x1: float, y1: float, x2: float, y2: float) -> str:
-    return drawn("line", kind, x1=x1, y1=y1, x2=x2, y2=y2)
+    """Return a straight line."""
+    return draw_element("line", kind, x1=x1, y1=y1, x2=x2, y2=y2)
 
 
 def label(
     kind: str, x: float, y: float, text: Any, room: float | None = None, size: float = SIZE
 ) -> str:
-    """Draw a text at a place; the whole of it is in its title where it was cut."""
+    """Draw a text; if it was cut, its title has all of it."""
     whole = printable(text, MAX_TIP_LENGTH)
-    short = whole if room is None else fitted(text, room, size)
+    short = whole if room is None else fit_to_width(text, room, size)
     title = "" if short == whole else f"<title>{escape(whole)}</title>"
     return f"{element('text', kind, x=x, y=y)}>{escape(short)}{title}</text>"
 
 
-def hovered(opening: str, lines: Iterable[Any]) -> str:
-    """Return a mark that shows a tip, from its opening as ``element`` gives it, whose class has ``mark``."""
+def with_tip(opening: str, lines: Iterable[Any]) -> str:
+    """Return a mark that shows a tip.
+
+    ``opening`` is the opening of the element as ``element`` gives it; its class has ``mark``.
+    """
     text = "&#10;".join(
         escape(printable(line, MAX_TIP_LENGTH)) for line in lines if line is not None
     )
@@ -94,7 +103,7 @@ def hovered(opening: str, lines: Iterable[Any]) -> str:
 
 
 def picture(width: float, height: float, about: str, parts: Iterable[str], size: str = "") -> str:
-    """Return a whole chart; ``about`` is what it shows, for those who do not see it."""
+    """Return a whole chart; ``about`` describes it for screen readers."""
     return (
         f'<svg class="chart"{size} viewBox="0 0 {place(width)} {place(height)}" role="img"'
         f' aria-label="{escape(printable(about, MAX_TIP_LENGTH))}"'
@@ -103,16 +112,16 @@ def picture(width: float, height: float, about: str, parts: Iterable[str], size:
 
 
 def empty(width: float, about: str, message: str) -> str:
-    """Draw the chart of nothing: it says why."""
+    """Draw an empty chart that says why it is empty."""
     height = 96
     parts = [
-        drawn("rect", "empty", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=6),
+        draw_element("rect", "empty", x=0.5, y=0.5, width=width - 1, height=height - 1, rx=6),
         label("muted middle", width / 2, height / 2 + 4, message, width - 20),
     ]
     return picture(width, height, f"{about}: {message}", parts)
 
 
-# ---- how charts look: on pages that follow the light or dark setting, and in files of their own
+# ---- styles: on pages that follow the light or dark setting, and in separate files
 
 
 IN_LIGHT, IN_DARK = (
@@ -173,7 +182,7 @@ CSS = THEME + LAYOUT + MARKS + KINDS
 
 
 def standalone(pictures: Sequence[tuple[str, str]]) -> str:
-    """Return charts, each below its title, as one SVG in light colours that every viewer knows."""
+    """Return charts, each below its title, as one SVG file in light colours."""
     parts, widest, top = [], 0.0, float(MARGIN)
     for title, svg in pictures:
         width, height = map(float, OPENING.findall(svg)[0])
