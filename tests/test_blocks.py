@@ -40,7 +40,7 @@ def test_labels_and_weights_of_a_block_may_be_lists() -> None:
 def test_labels_and_weights_of_another_shape_are_refused(name: str, values: Any) -> None:
     given = {"y": np.array([0, 1]), name: values}
     with pytest.raises(
-        DataError, match=r"with (labels|weights) of shape \(.*\); expected one for each row"
+        DataError, match=r"with (labels|weights) of shape \(.*\); expected one per row"
     ):
         RowBlock(np.array([0, 1, 1]), np.array([0]), np.ones(1, np.float32), n_features=1, **given)
 
@@ -136,7 +136,7 @@ def test_a_label_in_a_table_is_a_number_or_a_text(tmp_path: Path) -> None:
     ):
         writer.write_table(table)
     with pytest.raises(
-        DataError, match="the target 'y' holds binary values; a label is a number or a text"
+        DataError, match="the target 'y' holds binary values; labels must be numbers or text"
     ):
         list(ss.open_source(tmp_path / "table.arrow", target="y").row_blocks())
 

@@ -225,7 +225,7 @@ def test_numbers_are_named_with_the_methods_that_learn_them(rows) -> None:
     with pytest.raises(
         ss.DataError,
         match=(
-            r"third one beside 0.5 and 1.5, .* take a method that learns numbers: sofs-regressor,"
+            r"third one beside 0.5 and 1.5, .* use a method that learns numbers: sofs-regressor,"
         ),
     ):
         ss.SOFS(3).fit_source(blocks_of(X, np.arange(ROWS) + 0.5))
@@ -274,5 +274,5 @@ def test_errors_can_be_sent() -> None:
     )
     assert (str(new), new.label) == ("row 7", 3)
     assert (
-        str(numbers) == "row 7; make classes of them, or take a method that learns numbers: saola"
+        str(numbers) == "row 7; convert them to classes, or use a method that learns numbers: saola"
     )

@@ -122,7 +122,7 @@ def test_what_is_not_a_regular_file_is_refused_by_name(tmp_path: Path) -> None:
         ("folder", "a folder"),
         ("dangling", "a link"),
     ):
-        with pytest.raises(DataError, match=f"{name}: is {what}, where only a regular file can be"):
+        with pytest.raises(DataError, match=f"{name}: is {what}, but must be a regular file"):
             is_there(tmp_path / name)
     assert not is_there(tmp_path / "nothing")
 

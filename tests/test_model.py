@@ -122,7 +122,7 @@ def test_a_field_of_the_header_that_is_something_else_is_named(field: str, wrong
         return rewritten(a_model().to_bytes(), {"header.json": module.to_json(header).encode()})
 
     assert Model.from_bytes(with_header(HEADER)).method == "pet"
-    assert "where it should not" in refused(with_header({**HEADER, field: wrong}))
+    assert "unexpected value" in refused(with_header({**HEADER, field: wrong}))
     assert field in refused(
         with_header({key: value for key, value in HEADER.items() if key != field})
     )
@@ -130,7 +130,7 @@ def test_a_field_of_the_header_that_is_something_else_is_named(field: str, wrong
 
 @pytest.mark.parametrize("name", ["../x.npy", "x.txt", "A.npy", "x y.npy", ".npy", "state.weight"])
 def test_members_of_other_names_are_refused(name: str) -> None:
-    assert "has no business in it" in refused(
+    assert "unexpected member" in refused(
         rewritten(a_model().to_bytes(), {name: array_file(np.zeros(1))})
     )
 
@@ -140,7 +140,7 @@ def test_an_array_that_is_there_twice_is_refused() -> None:
     out = io.BytesIO(a_model().to_bytes())
     with zipfile.ZipFile(out, "a") as archive:
         archive.writestr("one.npy", array_file(np.zeros(1)))
-    assert "'one.npy' has no business in it" in refused(out.getvalue())
+    assert "unexpected member 'one.npy'" in refused(out.getvalue())
 
 
 def test_compressed_members_are_refused() -> None:
@@ -154,7 +154,9 @@ def test_members_are_no_larger_than_the_file() -> None:
     with zipfile.ZipFile(io.BytesIO(a_model().to_bytes())) as archive:
         total = sum(member.file_size for member in archive.infolist())
         assert list(module._members(archive, total)) == list(ARRAYS)
-        with pytest.raises(ValueError, match=f"it says that {total - 1:,} bytes hold {total:,}"):
+        with pytest.raises(
+            ValueError, match=f"its members claim {total:,} bytes, but it has {total - 1:,}"
+        ):
             module._members(archive, total - 1)
         archive.infolist()[1].file_size += 1
         with pytest.raises(ValueError, match="is compressed"):
@@ -183,11 +185,11 @@ def test_an_array_in_another_order_of_one_axis_is_the_same() -> None:
         (array_file(np.zeros(2, "M8[s]")), "holds datetime64"),
         (array_file(np.zeros(2, ">f8")), "holds >f8 values"),
         (array_file(np.zeros((2, 2)), fortran_order=True), "holds float64 values"),
-        (array_file(np.zeros(2), shape=(3,)), r"does not hold what its shape \(3,\) says"),
-        (array_file(np.zeros(3), shape=(2,)), r"does not hold what its shape \(2,\) says"),
-        (array_file(np.zeros(4), shape=(-2, -2)), r"does not hold what its shape \(-2, -2\) says"),
-        (array_file(np.zeros(4), shape=(2, 4)), r"does not hold what its shape \(2, 4\) says"),
-        (array_file(np.zeros(0), shape=(0, -1)), r"does not hold what its shape \(0, -1\) says"),
+        (array_file(np.zeros(2), shape=(3,)), r"does not match its shape \(3,\)"),
+        (array_file(np.zeros(3), shape=(2,)), r"does not match its shape \(2,\)"),
+        (array_file(np.zeros(4), shape=(-2, -2)), r"does not match its shape \(-2, -2\)"),
+        (array_file(np.zeros(4), shape=(2, 4)), r"does not match its shape \(2, 4\)"),
+        (array_file(np.zeros(0), shape=(0, -1)), r"does not match its shape \(0, -1\)"),
         (b"rubbish", "one.npy|magic"),
     ],
 )
@@ -280,7 +282,7 @@ def test_arrays_as_the_schema_has_them_pass_and_sizes_come_back() -> None:
 @pytest.mark.parametrize(
     ("name", "array", "message"),
     [
-        ("d", np.zeros(1), "'d' has no business in it"),
+        ("d", np.zeros(1), "unexpected array 'd'"),
         ("a", np.zeros((3, 2), np.float32), "'a' is float32 of 2 axes"),
         ("a", np.zeros(3), "'a' is float64 of 1 axes"),
         ("a", np.zeros((3, 3)), "'a' has an axis of 3, not 2"),
@@ -350,7 +352,7 @@ def test_ids_and_scores() -> None:
     check_ids(np.array([4, 0, 2]), 5)
     check_scores(np.array([1.0, -np.inf]))
     for ids, message in (
-        ([5], "a feature beyond its 5"),
+        ([5], "a feature id outside of its 5"),
         ([-1, 2], "beyond"),
         ([2, 3, 2], "appears twice"),
     ):

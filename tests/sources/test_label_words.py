@@ -178,7 +178,7 @@ def test_numbers_are_not_compared_with_text(tmp_path: Path) -> None:
         put(tmp_path / "test.csv", ["low", "high"] * 9),
     )
     with pytest.raises(
-        ss.DataError, match=r"test\.csv: numbers are predicted, and the target here is 'low'"
+        ss.DataError, match=r"test\.csv: the model predicts numbers, but the target here is 'low'"
     ):
         ss.select(train, "sofs-regressor", 1, target="y", test=test)
 

@@ -319,9 +319,9 @@ def test_files_of_different_kinds_are_named(tmp_path: Path):
     [
         (
             "a,y\n1,1\n",
-            "2.csv: the column 'b' is not there, but it is in .*1.csv; files .* same columns",
+            "2.csv: there is no column 'b', but .*1.csv has it; files .* same columns",
         ),
-        ("a,b,c,y\n1,1,1,1\n", "1.csv: the column 'c' is not there, but it is in .*2.csv"),
+        ("a,b,c,y\n1,1,1,1\n", "1.csv: there is no column 'c', but .*2.csv has it"),
         ("a,b,z\n1,1,1\n", "2.csv: there is no column 'y' for the target"),
     ],
 )
@@ -353,7 +353,7 @@ def test_files_of_columns_are_not_one(tmp_path: Path):
     for number in range(2):
         write_columns(tmp_path / f"{number}.parquet", by_columns(ArraySource(X, y)))
     assert "0.parquet and " in refusal(tmp_path)
-    assert "hold columns, and such files are not read as one" in refusal(tmp_path)
+    assert "hold columns, and such files cannot be read as one" in refusal(tmp_path)
 
 
 def test_a_target_is_for_tables(parts: Path):

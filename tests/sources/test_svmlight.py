@@ -427,7 +427,7 @@ def test_error_that_is_kept_keeps_no_thread(folder, compression):
         ("1 3:.", "feature 3 '.' is not a number"),
         ("1 3:1_000", "feature 3 '1_000' is not a number"),
         ("1 3:0x10", "feature 3 '0x10' is not a number"),
-        ("1:5 2:6", "there is no label before the first 'index:value'"),
+        ("1:5 2:6", "this row has no label before its first 'index:value'"),
         ("cat 2:6", "label 'cat' is not a number"),
         ("qid:3 2:6", "label 'qid:3' is not a number"),
         ("1,2 2:6", "label '1,2' is not a number"),

@@ -138,8 +138,8 @@ def test_rows_can_fill_every_feature():
         ("synthetic:x1?rows=", "rows is an integer, not"),
         ("synthetic:x1?rows=1.5", "rows is an integer, not"),
         ("synthetic:x1?features=299", "it takes 300 or more"),
-        ("synthetic:x1?seed=-1", "a seed is from 0 to"),
-        ("synthetic:x1?seed=9223372036854775808", "a seed is from 0 to"),
+        ("synthetic:x1?seed=-1", "the seed must be from 0 to"),
+        ("synthetic:x1?seed=9223372036854775808", "the seed must be from 0 to"),
         ("synthetic:x1?colour=red", "no option 'colour'; there are rows, features, seed"),
     ],
 )
@@ -210,7 +210,7 @@ def test_the_seed_draws_the_irrelevant_features_of_a_spiral():
 
 
 def test_a_spiral_needs_its_two_features():
-    with pytest.raises(UsageError, match="1 features; it takes 2 or more"):
+    with pytest.raises(UsageError, match="1 features; must be 2 or more"):
         open_source("synthetic:spiral?features=1")
 
 
@@ -262,5 +262,5 @@ def test_another_seed_gives_other_rows_of_the_same_clicks():
 
 
 def test_a_click_log_needs_room_for_its_informative_features():
-    with pytest.raises(UsageError, match="999 features; it takes 1000 or more"):
+    with pytest.raises(UsageError, match="999 features; must be 1000 or more"):
         open_source("synthetic:clicks?features=999")

@@ -197,7 +197,8 @@ def table(request, tmp_path) -> Path:
 
 def test_target_must_be_named_and_there(table):
     assert re.match(
-        ": which column is the target.*target='NAME'.*the columns are a, b, y", refusal(table, None)
+        ": the target column is not given.*target='NAME'.*the columns are a, b, y",
+        refusal(table, None),
     )
     assert refusal(table, "z").startswith(
         ": there is no column 'z' for the target; the columns are a, b, y"
@@ -220,7 +221,7 @@ def test_with_columns_the_target_may_be_missing(table, target):
 
 def test_column_that_is_not_there_is_named(table):
     assert refusal(table, "y", columns=["a", "c"]).startswith(
-        ": the column 'c' is not there; the columns are a, b, y"
+        ": there is no column 'c'; the columns are a, b, y"
     )
 
 
@@ -238,7 +239,7 @@ def test_column_that_stands_twice_is_refused(tmp_path):
 
 
 def test_table_of_the_target_alone_is_refused(tmp_path):
-    assert "no column but the target 'y'" in refusal(put(tmp_path, "y\n1\n"))
+    assert "the target 'y' is the only column" in refusal(put(tmp_path, "y\n1\n"))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".arrow"])

@@ -191,7 +191,7 @@ def test_what_cannot_be_done_is_said_and_nothing_stays(tmp_path, monkeypatch):
     path = tmp_path / "columns.parquet"
     with pytest.raises(ss.UsageError, match="one feature has 40 values"):
         convert(rows, y, path, 39 * buckets.BYTES_TO_SORT)
-    with pytest.raises(ss.UsageError, match=r"columns are written to \.parquet or \.arrow"):
+    with pytest.raises(ss.UsageError, match=r"columns can only be written to \.parquet or \.arrow"):
         convert(rows, y, tmp_path / "columns.svm", 10**9)
     with pytest.raises(ss.UsageError, match="expected a size such as 2GB"):
         workflow.convert_to_columns(Rows(rows, y), path, memory="lots")

@@ -164,11 +164,11 @@ def test_a_run_with_weights_goes_on_as_it_began(tmp_path):
     [
         (
             {"weight": "time"},
-            "there is no column 'time' for the weights of rows; did you mean times?",
+            "there is no column 'time' for the row weights; did you mean times?",
         ),
         (
             {"weight": "label"},
-            "there is no column 'label' for the weights of rows; did you mean place?",
+            "there is no column 'label' for the row weights; did you mean place?",
         ),
         (
             {"weight": "place"},

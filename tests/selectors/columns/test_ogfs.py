@@ -112,5 +112,5 @@ def test_a_group_in_two_parts_is_refused():
 
 def test_a_regression_is_refused():
     random = np.random.default_rng(5)
-    with pytest.raises(ss.DataError, match="learns classes, and the target is a regression's"):
+    with pytest.raises(ss.DataError, match="learns classes, but the target has"):
         ss.OGFS().fit(random.normal(0, 1, (30, 3)), random.normal(0, 1, 30))
