@@ -1,4 +1,4 @@
-"""Files of models and the schema of their arrays, without a learner: what is read, what is refused, what is said."""
+"""Files of models and the schema of their arrays, without a learner: reading and rejection."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def a_model(**arrays: Any) -> Model:
 
 
 def rewritten(data: bytes, changes: dict[str, bytes]) -> bytes:
-    """An archive with some members replaced, or new ones."""
+    """Return an archive with some members replaced or added."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w") as new:
         for member in old.namelist():
@@ -53,7 +53,7 @@ def rewritten(data: bytes, changes: dict[str, bytes]) -> bytes:
 
 
 def array_file(array: Any, version: tuple[int, int] | None = None, **fields: Any) -> bytes:
-    """A file of an array; ``fields`` of its header may be other than they should."""
+    """Return a file of an array; ``fields`` replace those of its header."""
     out = io.BytesIO()
     if not fields:
         npy.write_array(out, array, version=version)
@@ -214,13 +214,13 @@ def test_what_is_no_archive_is_refused(data: bytes) -> None:
 def test_faults_of_the_machine_and_of_the_program_are_not_taken_for_damage(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         Model.load(tmp_path / "none")
-    own = AttributeError("a"), NameError("n"), AssertionError("f")
+    program_errors = AttributeError("a"), NameError("n"), AssertionError("f")
     for error in (
         DataError("x"),
         UsageError("y"),
         OSError(errno.EIO, "z"),
         KeyboardInterrupt(),
-        *own,
+        *program_errors,
     ):
         with pytest.raises(type(error)) as caught, refusing_damage("there"):
             raise error
@@ -253,7 +253,7 @@ def test_faults_of_the_machine_and_of_the_program_are_not_taken_for_damage(tmp_p
 def test_texts_that_are_cut_wrongly_are_refused(changes: dict[str, Any]) -> None:
     arrays = texts_to_arrays("t", ["a", "", "bc"])
     assert texts_of_arrays("t", arrays).tolist() == ["a", "", "bc"]
-    with pytest.raises(ValueError, match=r"t are (not texts|cut in the wrong places)"):
+    with pytest.raises(ValueError, match=r"t (are not texts|have invalid offsets)"):
         texts_of_arrays("t", {**arrays, **changes})
     assert texts_of_arrays("u", arrays) is None
 
@@ -353,7 +353,7 @@ def test_ids_and_scores() -> None:
     check_scores(np.array([1.0, -np.inf]))
     for ids, message in (
         ([5], "a feature id outside of its 5"),
-        ([-1, 2], "beyond"),
+        ([-1, 2], "outside"),
         ([2, 3, 2], "appears twice"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -1,4 +1,4 @@
-"""What a target is taken for, and what is said where it is not clear."""
+"""The kind of a target, and the messages where it is not clear."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The driver: passes, progress, checkpoints of columns, what is refused."""
+"""The driver: passes, progress, checkpoints of columns, invalid input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.checks.data import sparse_stream
 
 
 class StopHereError(Exception):
-    """What interrupts a run."""
+    """Raised to interrupt a run."""
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_all_passes_count(wide: Path) -> None:
 def test_what_can_be_read_once_takes_one_pass() -> None:
     X, y = sparse_stream()
     blocks = ArraySource(X, y).row_blocks()
-    with pytest.raises(ss.UsageError, match="can be read only once, and 2 passes are needed"):
+    with pytest.raises(ss.UsageError, match="can be read only once, but 2 passes are needed"):
         ss.SOFS(5, n_epochs=2).fit_source(blocks)
 
 
@@ -160,7 +160,7 @@ def test_prediction_builds_its_lookup_once(monkeypatch: pytest.MonkeyPatch) -> N
     X, y = sparse_stream()
     learner = ss.SOFS(5).fit(X, y).learner
     parts = workflow.predictions(learner, ArraySource(X, y, block_rows=10))
-    assert sum(found.labels.size for found, _ in parts) == len(y)
+    assert sum(predictions.labels.size for predictions, _ in parts) == len(y)
     assert len(built) == 1
 
 

@@ -121,8 +121,8 @@ def read_target(
     classes, codes = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise DataError(
-            f"{prefix(origin)}the target is {show(classes[0])} in all rows; no feature can"
-            " predict it"
+            f"{prefix(origin)}the target is {show(classes[0])} in all rows; nothing can depend"
+            " on it"
         )
     kind = kind_of(y, classes, task, kinds, origin)
     weights = np.ones(y.size)

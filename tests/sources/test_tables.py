@@ -1,4 +1,4 @@
-"""Tables in text, and what is the same for all tables: the same rows, and a plain word about what cannot be used."""
+"""Tables in text: the same rows as other tables, and clear messages about what cannot be used."""
 
 from __future__ import annotations
 
@@ -280,15 +280,15 @@ def test_tables_are_the_same_in_chunks_of_any_size(
     text = ends.join([comma.join(line) for line in lines] + [""])
     path.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
     for columns in (None, ["c5", "c0"]):
-        found = []
+        tables = []
         for block_bytes in (1 << 20, 150):
             small_chunks(monkeypatch, block_bytes)
             source = open_source(path, "y", columns=columns)
             blocks = list(source.row_blocks("keep"))
             labels = [label for block in blocks for label in block.y.tolist()]
-            found.append((np.concatenate([block.to_dense() for block in blocks]), labels))
-        np.testing.assert_array_equal(found[0][0], found[1][0])
-        assert found[0][1] == found[1][1]
+            tables.append((np.concatenate([block.to_dense() for block in blocks]), labels))
+        np.testing.assert_array_equal(tables[0][0], tables[1][0])
+        assert tables[0][1] == tables[1][1]
 
 
 @pytest.mark.parametrize(

@@ -106,7 +106,7 @@ def test_a_group_in_two_parts_is_refused():
     X[:, 0] = y
     with pytest.raises(ss.DataError, match="group 1 comes in two parts"):
         ss.OGFS(regularization=0.1).partial_fit_columns(X, y, groups=[1, 1, 2, 2, 1, 1])
-    with pytest.raises(ss.DataError, match="groups are integers"):
+    with pytest.raises(ss.DataError, match="groups must be integers"):
         ss.OGFS().fit(X, y, groups=[-1, -1, 2, 2, 3, 3])
 
 
