@@ -1,9 +1,9 @@
-"""Compile the kernels before the tests begin: those of rows in one process, all others in a second one.
+"""Compile the kernels before the tests begin: those of rows in one process, all others in another.
 
     python -m tests.compile_kernels
 
-Tests that run side by side would compile many kernels twice. What is not compiled here is compiled
-by the first test that needs it.
+Tests that run side by side would compile many kernels twice. A kernel that is not compiled here is
+compiled by the first test that needs it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SETS = "ties", "four", "sparse numbers"  # two classes, more, numbers
 
 
 def compile_kernels(reads: tuple[str, ...]) -> None:
-    """Do what compiles the kernels of all methods that read their data in one of these ways."""
+    """Run what compiles the kernels of all methods that read their data in one of these ways."""
     from streamsieve.registry import find_method
 
     warnings.simplefilter("ignore")

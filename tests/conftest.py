@@ -1,4 +1,4 @@
-"""Set-up that must come before the first import of Numba and SciPy, and which tests go to one process."""
+"""Set-up before the first import of Numba and SciPy, and the groups of tests for one process."""
 
 from __future__ import annotations
 
@@ -87,7 +87,10 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 
 def process_group(nodeid: str) -> str:
-    """Return what tests go to one process: those of a file, which share kernels, and all of Ray, for one cluster."""
+    """Return the group of a test, whose tests run in one process.
+
+    It is the file, whose tests share kernels, or all tests of Ray, which share one cluster.
+    """
     path, _, name = nodeid.partition("::")
     stem, parameters = Path(path).stem, name.partition("[")[2].rstrip("]").split("-")
     if "ray" in stem.split("_") or "ray" in parameters:
@@ -98,13 +101,16 @@ def process_group(nodeid: str) -> str:
 
 
 def turn(nodeid: str) -> int:
-    """Return when a test has its turn: first what takes longest in one process, last what is cut small."""
+    """Return the position of a test in the order of the run.
+
+    The groups that take longest in one process come first, those that can be split come last.
+    """
     group = process_group(nodeid)
     return FIRST.index(group) if group in FIRST else len(FIRST) + (group == nodeid)
 
 
 class OneProcessPerGroup(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives the tests of a group to one worker, in the order of collection."""
+    """A scheduler that gives the tests of a group to one worker, in the order of collection."""
 
     def _split_scope(self, nodeid: str) -> str:
         return process_group(nodeid)

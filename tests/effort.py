@@ -1,4 +1,7 @@
-"""How many examples the property tests draw: all in the full run, a sixth otherwise, few if kernels are Python."""
+"""The number of examples of the property tests.
+
+All are drawn in the full run, a sixth otherwise, and few if kernels run in Python.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,10 @@ JIT_IS_OFF = os.environ.get("NUMBA_DISABLE_JIT", "0") not in ("", "0")
 
 
 def of_every_kind(methods: Iterable[str]) -> list[Any]:
-    """Return methods to parametrise a test with: those that do not represent a kind are for the full run."""
+    """Return methods to parametrise a test with.
+
+    Those that do not represent a kind are for the full run.
+    """
     return [
         pytest.param(name, marks=() if name in REPRESENTATIVES else pytest.mark.slow)
         for name in methods

@@ -1,4 +1,4 @@
-"""Compare what every method learns with digests recorded earlier: a change of structure must keep them all.
+"""Compare what every method learns with recorded digests, which a refactoring must not change.
 
     python -m tests.goldens                    compare with tests/goldens.json
     python -m tests.goldens --record           record tests/goldens.json anew
@@ -84,7 +84,10 @@ def shipped(name: str, rows: int, columns: int) -> DataSet:
 
 
 def sparse(rows: int, columns: int, seed: int, *, target: str) -> DataSet:
-    """Return sparse rows on a coarse grid, so that ties abound, with classes or numbers that depend on some columns."""
+    """Return sparse rows on a coarse grid, so that there are many ties.
+
+    The classes or numbers depend on some columns.
+    """
     random = np.random.default_rng(seed)
     X = random.integers(-4, 5, (rows, columns)) / 4.0
     X[random.random(X.shape) < 0.7] = 0
@@ -102,7 +105,7 @@ def sparse(rows: int, columns: int, seed: int, *, target: str) -> DataSet:
 
 
 def dense_numbers() -> DataSet:
-    """Return heavy-tailed columns on very different scales, with copies and constants among them."""
+    """Return heavy-tailed columns on very different scales, some of them copies or constants."""
     random = np.random.default_rng(9)
     X = np.exp(random.standard_normal((150, 40))) * 10.0 ** random.integers(-3, 4, 40)
     X[:, 7], X[:, 8], X[:, 9] = X[:, 3], 5.0, 0.0
@@ -235,16 +238,18 @@ def run_case(case: tuple[str, str, str]) -> tuple[tuple[str, str, str], dict[str
     """Return a case with the digests of every way, or with what was raised instead."""
     method, params, name = case
     data = data_set(name)
-    found: dict[str, str] = {}
+    digest_of_way: dict[str, str] = {}
     with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             for way, selector in learn_in_all_ways(method, json.loads(params), data, Path(folder)):
                 made = digests(selector, data.X.toarray() if way == "dense" else data.X)
-                found[way] = SAME if way != "whole" and made == found["whole"] else made
+                digest_of_way[way] = (
+                    SAME if way != "whole" and made == digest_of_way["whole"] else made
+                )
         except ValueError as error:
-            found["refused"] = type(error).__name__
-    return case, found
+            digest_of_way["refused"] = type(error).__name__
+    return case, digest_of_way
 
 
 def cases() -> Iterator[tuple[str, str, str]]:
@@ -267,16 +272,16 @@ def cases() -> Iterator[tuple[str, str, str]]:
                     yield method, json.dumps({**budget, **task, **seed, **params}), name
 
 
-def differences(recorded: dict[str, str], found: dict[str, str]) -> list[str]:
-    """Return what differs, way by way and aspect by aspect."""
+def differences(recorded: dict[str, str], current: dict[str, str]) -> list[str]:
+    """Return the differences, by way of learning and by aspect."""
     said = []
-    for way in sorted(recorded.keys() | found.keys()):
-        old, new = recorded.get(way, ""), found.get(way, "")
+    for way in sorted(recorded.keys() | current.keys()):
+        old, new = recorded.get(way, ""), current.get(way, "")
         if old == new:
             continue
         pairs = zip(ASPECTS, old.split(), new.split(), strict=False)
         aspects = (
-            [aspect for aspect, one, other in pairs if one != other]
+            [aspect for aspect, before, after in pairs if before != after]
             if len(old) == len(new) > 1
             else []
         )
@@ -297,13 +302,13 @@ def main() -> None:
     before = json.loads(options.file.read_text()) if options.file.exists() else {}
     asked = list(cases()) if options.record else [tuple(key.split(" | ")) for key in before]
     asked = [case for case in asked if case[0] in options.methods]
-    start, found, wrong = time.perf_counter(), {}, 0
+    start, current, wrong = time.perf_counter(), {}, 0
     with multiprocessing.get_context("spawn").Pool(2) as pool:
         for case, made in pool.imap(run_case, asked, chunksize=8):
             key = " | ".join(case)
             if options.record and "whole" not in made:
                 continue  # not for such a target
-            found[key] = made
+            current[key] = made
             if not options.record and (said := differences(before[key], made)):
                 wrong += 1
                 print(f"{key}\n    " + "\n    ".join(said))
@@ -312,12 +317,12 @@ def main() -> None:
             key: made for key, made in before.items() if key.split(" | ")[0] not in options.methods
         }
         lines = (
-            f" {json.dumps(key)}: {json.dumps(made)}" for key, made in (others | found).items()
+            f" {json.dumps(key)}: {json.dumps(made)}" for key, made in (others | current).items()
         )
         options.file.write_text("{\n" + ",\n".join(lines) + "\n}\n")
-    ways = sum(len(made) for made in found.values())
+    ways = sum(len(made) for made in current.values())
     print(
-        f"{len(found)} cases, {ways} digests, {wrong} differ, {time.perf_counter() - start:.0f} s"
+        f"{len(current)} cases, {ways} digests, {wrong} differ, {time.perf_counter() - start:.0f} s"
     )
     sys.exit(wrong > 0)
 

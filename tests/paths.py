@@ -1,4 +1,4 @@
-"""Where the tests find data and the command."""
+"""The paths of the data and of the command for the tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is refused of blocks, targets and columns that somebody made by hand."""
+"""Blocks, targets and columns made by hand that are rejected."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_labels_and_weights_of_a_block_may_be_lists() -> None:
 def test_labels_and_weights_of_another_shape_are_refused(name: str, values: Any) -> None:
     given = {"y": np.array([0, 1]), name: values}
     with pytest.raises(
-        DataError, match=r"with (labels|weights) of shape \(.*\); expected one for each row"
+        DataError, match=r"with (labels|weights) of shape \(.*\); expected one per row"
     ):
         RowBlock(np.array([0, 1, 1]), np.array([0]), np.ones(1, np.float32), n_features=1, **given)
 
@@ -58,12 +58,13 @@ def test_entries_before_the_first_row_of_a_block_and_after_the_last_do_not_count
     assert block.indptr[0] == 0
     assert block.values.size == block.indices.size == block.indptr[-1] == X.size
     expected = whole.rows(20, 40).with_target(Y, None)
-    found, wanted = (
+    model, expected_model = (
         make().start(4, classes=[0, 1]).partial_fit_block(given).model()
         for given in (block, expected)
     )
     assert all(
-        found.arrays[name].tobytes() == array.tobytes() for name, array in wanted.arrays.items()
+        model.arrays[name].tobytes() == array.tobytes()
+        for name, array in expected_model.arrays.items()
     )
 
 
@@ -76,13 +77,13 @@ def test_entries_before_the_first_column_of_a_block_and_after_the_last_do_not_co
 
 
 def test_an_id_a_name_and_a_group_per_column() -> None:
-    for known in (
+    for fields in (
         {"ids": np.arange(3)},
         {"names": np.array(["a"], object)},
         {"groups": np.arange(5)},
     ):
         with pytest.raises(DataError, match=r"a block of 4 columns with \d ids, names or groups"):
-            columns_of(X, **known)
+            columns_of(X, **fields)
 
 
 def test_a_matrix_has_columns() -> None:
@@ -136,7 +137,7 @@ def test_a_label_in_a_table_is_a_number_or_a_text(tmp_path: Path) -> None:
     ):
         writer.write_table(table)
     with pytest.raises(
-        DataError, match="the target 'y' holds binary values; a label is a number or a text"
+        DataError, match="the target 'y' holds binary values; labels must be numbers or text"
     ):
         list(ss.open_source(tmp_path / "table.arrow", target="y").row_blocks())
 
@@ -275,7 +276,7 @@ def test_a_selection_that_outgrows_the_memory_can_still_be_read(
     ],
 )
 def test_methods_that_draw_from_all_features_refuse_rows_with_more(make: Any) -> None:
-    """They drew beyond their arrays: that ended the process."""
+    """They wrote beyond their arrays, which ended the process."""
     random = np.random.default_rng(0)
     wide = random.normal(size=(50, 2000))
     y = (wide[:, 0] > 0).astype(int)

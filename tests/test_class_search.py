@@ -1,4 +1,7 @@
-"""More than two classes that nobody has named: found where the data can be read again, named in an error where not."""
+"""More than two classes that are not given.
+
+They are found where the data can be read again, and named in an error where it cannot.
+"""
 
 from __future__ import annotations
 
@@ -39,17 +42,17 @@ def rows() -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.fixture
 def short_looks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if files were long: a look at the first rows is one at 20 of them."""
+    """Search 20 rows first, as if files were long."""
     monkeypatch.setattr(labels, "FIRST_ROWS", 20)
     monkeypatch.setattr(class_search, "FIRST_ROWS", 20)
 
 
 def svmlight(path: Path, X: np.ndarray, y: np.ndarray, block_rows: int = 10) -> ss.Source:
-    """The rows in a file, of which a few are read at a time."""
+    """Write the rows to a file, and return its source, which reads a few rows at a time."""
     write_rows(path, blocks_of(X, y, block_rows))
-    found: Any = ss.open_source(path)
-    found.chunk_bytes = 400
-    return found
+    source: Any = ss.open_source(path)
+    source.chunk_bytes = 400
+    return source
 
 
 def blocks_of(X: np.ndarray, y: np.ndarray, block_rows: int = 10) -> list[ss.RowBlock]:
@@ -65,8 +68,8 @@ def trained(
     return learner, train(learner, source, classes=classes, recording=Recording())
 
 
-def assert_same(one: Any, other: Any) -> None:
-    a, b = one.model().arrays, other.model().arrays
+def assert_same(learner: Any, other_learner: Any) -> None:
+    a, b = learner.model().arrays, other_learner.model().arrays
     assert sorted(a) == sorted(b)
     for name, array in a.items():
         np.testing.assert_array_equal(array, b[name], err_msg=name)
@@ -88,9 +91,9 @@ def test_classes_are_those_of_all_rows(
         )
         X, y = X[by_label], y[by_label]
     source = svmlight(tmp_path / "rows.svm", X, y)
-    found, training = trained(source, **params)
+    searched, training = trained(source, **params)
     named, other = trained(source, np.array(CLASSES, float), **params)
-    assert_same(found, named)
+    assert_same(searched, named)
     assert training.trace == other.trace
     notes = [remark for remark in training.remarks if remark.kind == "began again"]
     assert bool(notes) == (order != "as it is")
@@ -137,8 +140,8 @@ def test_classes_of_every_kind_of_source_are_found(rows, tmp_path: Path) -> None
         )
         estimator = ss.SOFS(3).fit_source(source)
         assert estimator.selection().indices.tolist() == expected, name
-        known = ["ant", "bee", "cat", "dog"] if name.startswith("table") else CLASSES
-        assert estimator.classes_.tolist() == known
+        classes = ["ant", "bee", "cat", "dog"] if name.startswith("table") else CLASSES
+        assert estimator.classes_.tolist() == classes
         np.testing.assert_array_equal(np.concatenate(list(source.labels())), source.targets())
     for source in (blocks_of(X, y), ss.sources.open_source((X, y))):
         assert ss.SOFS(3).fit_source(source).selection().indices.tolist() == expected
@@ -184,13 +187,15 @@ def test_workers_find_all_classes(rows, workers: int) -> None:
     X, y = (np.concatenate([part] * 8) for part in rows)
     order = np.argsort(y == 5, kind="stable")
     source = ss.sources.open_source((X[order], y[order]))
-    one, other = find_method("sofs").make(3), find_method("sofs").make(3)
+    learner, other = find_method("sofs").make(3), find_method("sofs").make(3)
     choice = EngineChoice("local", workers)
-    train_on(choice, one, source)
+    train_on(choice, learner, source)
     train_on(choice, other, source, classes=CLASSES)
-    assert one.results.selection().indices.tolist() == other.results.selection().indices.tolist()
-    assert one.results.counters().mistakes == other.results.counters().mistakes
-    assert one.memory.target.labels.classes.tolist() == CLASSES
+    assert (
+        learner.results.selection().indices.tolist() == other.results.selection().indices.tolist()
+    )
+    assert learner.results.counters().mistakes == other.results.counters().mistakes
+    assert learner.memory.target.labels.classes.tolist() == CLASSES
 
 
 def test_a_stream_names_the_cure(rows) -> None:
@@ -225,7 +230,7 @@ def test_numbers_are_named_with_the_methods_that_learn_them(rows) -> None:
     with pytest.raises(
         ss.DataError,
         match=(
-            r"third one beside 0.5 and 1.5, .* take a method that learns numbers: sofs-regressor,"
+            r"third one beside 0.5 and 1.5, .* use a method that learns numbers: sofs-regressor,"
         ),
     ):
         ss.SOFS(3).fit_source(blocks_of(X, np.arange(ROWS) + 0.5))
@@ -274,5 +279,5 @@ def test_errors_can_be_sent() -> None:
     )
     assert (str(new), new.label) == ("row 7", 3)
     assert (
-        str(numbers) == "row 7; make classes of them, or take a method that learns numbers: saola"
+        str(numbers) == "row 7; convert them to classes, or use a method that learns numbers: saola"
     )

@@ -1,4 +1,4 @@
-"""The palette: it can be read on its paper, and told apart by those who see colours in another way."""
+"""The palette: it is legible on its background, and distinguishable with colour blindness."""
 
 from __future__ import annotations
 
@@ -33,15 +33,15 @@ def linear(colour: str) -> NDArray[np.float64]:
 
 
 def lab(light: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Linear red, green and blue as CIE L*a*b*, in which 10 is a difference at a glance."""
+    """Return linear red, green and blue as CIE L*a*b*, in which a difference of 10 is obvious."""
     xyz = TO_XYZ @ np.clip(light, 0, 1) / (TO_XYZ @ np.ones(3))
     root = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
     return np.array([116 * root[1] - 16, 500 * (root[0] - root[1]), 200 * (root[1] - root[2])])
 
 
-def contrast(one: str, other: str) -> float:
-    """The ratio of luminances of two colours, by the rules for accessible pages (WCAG 2.1)."""
-    low, high = sorted(float(TO_XYZ[1] @ linear(colour)) for colour in (one, other))
+def contrast(first: str, second: str) -> float:
+    """Return the ratio of luminances of two colours, by the rules of WCAG 2.1."""
+    low, high = sorted(float(TO_XYZ[1] @ linear(colour)) for colour in (first, second))
     return (high + 0.05) / (low + 0.05)
 
 

@@ -1,4 +1,4 @@
-"""Files that are whole or not there: names that nobody foresees, remains, links, threads."""
+"""Files that are complete or absent: names that cannot be predicted, remains, links, threads."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def test_a_file_is_the_old_one_until_the_new_one_is_complete(tmp_path: Path) -> 
     with pytest.raises(ZeroDivisionError), replacing(path) as partial:
         partial.write_text(str(1 // 0))
     assert path.read_text() == "new"
-    assert [found.name for found in tmp_path.iterdir()] == ["out"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
 
 
 def test_threads_that_write_one_file_do_not_disturb_one_another(tmp_path: Path) -> None:
@@ -41,9 +41,9 @@ def test_threads_that_write_one_file_do_not_disturb_one_another(tmp_path: Path) 
                 with replacing(path) as partial, partial.open("w") as file:
                     for _ in range(50):
                         file.write(digit * 100)
-                found = path.read_text()
-                if len(found) != 5000 or len(set(found)) != 1:
-                    failures.append(found[:20])
+                content = path.read_text()
+                if len(content) != 5000 or len(set(content)) != 1:
+                    failures.append(content[:20])
         except BaseException as error:
             failures.append(repr(error))
 
@@ -53,7 +53,7 @@ def test_threads_that_write_one_file_do_not_disturb_one_another(tmp_path: Path) 
     for thread in threads:
         thread.join()
     assert not failures
-    assert [found.name for found in tmp_path.iterdir()] == ["out"]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out"]
 
 
 def test_remains_of_the_dead_are_cleared_and_the_living_left_alone(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_remains_of_the_dead_are_cleared_and_the_living_left_alone(tmp_path: Pat
 
 
 def test_a_link_that_waits_under_the_name_of_a_partial_file_leads_nowhere(tmp_path: Path) -> None:
-    """The name cannot be foreseen: neither the number of the process nor anything else of it is known."""
+    """The name cannot be predicted, neither from the process id nor from anything else."""
     path, key = tmp_path / "out", tmp_path / "key"
     key.write_text("secret")
     (tmp_path / f".out.{os.getpid()}.partial").symlink_to(key)
@@ -122,7 +122,7 @@ def test_what_is_not_a_regular_file_is_refused_by_name(tmp_path: Path) -> None:
         ("folder", "a folder"),
         ("dangling", "a link"),
     ):
-        with pytest.raises(DataError, match=f"{name}: is {what}, where only a regular file can be"):
+        with pytest.raises(DataError, match=f"{name}: is {what}, but must be a regular file"):
             is_there(tmp_path / name)
     assert not is_there(tmp_path / "nothing")
 
@@ -141,7 +141,7 @@ def test_what_cannot_be_written_is_named_as_the_user_did(
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz", ".zst"])
 def test_a_compressed_file_has_the_same_bytes_every_time(tmp_path: Path, suffix: str) -> None:
-    """Not the name it had while it was written, for one."""
+    """The temporary name under which it is written is not stored, for example."""
     from streamsieve import workflow
 
     rows, outputs = (

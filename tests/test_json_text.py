@@ -1,4 +1,4 @@
-"""JSON: never a bare NaN or Infinity in what is written, and a plain word about what cannot be read."""
+"""JSON: never a bare NaN or Infinity in output, and clear messages about unreadable input."""
 
 from __future__ import annotations
 
@@ -72,9 +72,9 @@ def test_headers_of_models_lose_nothing_to_null(tmp_path: Path, method: str) -> 
     y = NUMBERS[:, 1] if "classes" not in learner.targets else FLAGS
     record = ss.select((NUMBERS, y), method, output=tmp_path / "run")
     header = Model.load(tmp_path / "run" / "model").header
-    found = record.selector
-    assert found is not None
-    assert from_json(json.dumps(found.model().header)) == header
+    selector = record.selector
+    assert selector is not None
+    assert from_json(json.dumps(selector.model().header)) == header
     for name in ("run.json", "result.json"):
         strict((tmp_path / "run" / name).read_text())
 
@@ -209,13 +209,13 @@ def test_counts_in_metadata_that_cannot_be_are_refused(
     tmp_path: Path, count: str, by: str, key: str
 ) -> None:
     lists = {"indices": [[0], [1]], "values": [[1.0], [2.0]]}
-    known = {"n_rows": "2", "n_features": "2", "target": "[0, 1]"} | {key: count}
+    metadata = {"n_rows": "2", "n_features": "2", "target": "[0, 1]"} | {key: count}
     if by == "rows":
         if key == "n_rows":
             return
         table = pa.table({"label": [0, 1], **lists}).replace_schema_metadata({"n_features": count})
     else:
-        table = pa.table({"feature": [0, 1], **lists}).replace_schema_metadata(known)
+        table = pa.table({"feature": [0, 1], **lists}).replace_schema_metadata(metadata)
     pq.write_table(table, tmp_path / "file.parquet")
     with pytest.raises(
         ss.DataError, match=rf"file\.parquet: its metadata cannot be read \({key} is "
@@ -238,8 +238,8 @@ def test_names_in_metadata_that_cannot_be_are_refused(tmp_path: Path, names: str
 )
 def test_targets_in_metadata_that_cannot_be_are_refused(tmp_path: Path, target: str) -> None:
     table = pa.table({"feature": [0, 1], "indices": [[0], [1]], "values": [[1.0], [2.0]]})
-    known = {"n_rows": "2", "n_features": "2", "target": target}
-    pq.write_table(table.replace_schema_metadata(known), tmp_path / "file.parquet")
+    metadata = {"n_rows": "2", "n_features": "2", "target": target}
+    pq.write_table(table.replace_schema_metadata(metadata), tmp_path / "file.parquet")
     with pytest.raises(ss.DataError, match=r"file\.parquet: its metadata"):
         ss.open_source(tmp_path / "file.parquet")
 

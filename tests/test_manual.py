@@ -1,4 +1,4 @@
-"""What is said of methods and their parameters is complete, and true."""
+"""The descriptions of methods and their parameters are complete and true."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def test_parameters_that_are_as_in_another_method_are_described() -> None:
 
 def test_a_choice_that_a_method_refuses_is_not_offered() -> None:
     (normalize,) = [
-        one for one in describe_parameters(find_method("ofs-partial")) if one.name == "normalize"
+        parameter
+        for parameter in describe_parameters(find_method("ofs-partial"))
+        if parameter.name == "normalize"
     ]
     assert normalize.choices == [False, "l2", "standard", "standard+l2"]
     assert normalize.allowed == "False or 'l2' or 'standard' or 'standard+l2'"

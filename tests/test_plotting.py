@@ -1,4 +1,4 @@
-"""What plot() returns: the pictures of the report, as SVG and, where a user gives them, on Matplotlib axes."""
+"""The pictures of plot(): those of the report, as SVG and, if given, on Matplotlib axes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def selection(names: list[str] | None = None) -> ss.Selection:
 
 
 def record(**more: Any) -> ss.RunRecord:
-    known = {
+    details = {
         "weights": [1.0, -2.0, 0.5, -3.0, 2.5],
         "speaks_for": ["a$_{", "b", "a$_{", "b", "a$_{"],
     }
@@ -44,7 +44,7 @@ def record(**more: Any) -> ss.RunRecord:
             "updates": 1,
             "seconds": {"total": 1.0, "read": 0.5, "learn": 0.5},
             "peak_memory_bytes": 1,
-            "details": known | {"majority": {"class": "b", "rate": 0.6}},
+            "details": details | {"majority": {"class": "b", "rate": 0.6}},
             **more,
         }
     )
@@ -55,7 +55,7 @@ def axes() -> Axes:
 
 
 def drawn(axes: Axes) -> Axes:
-    """Axes that can be drawn, without a warning."""
+    """Draw axes, and check that there is no warning."""
     figure = axes.get_figure()
     assert figure is not None
     figure.canvas.draw()
@@ -63,7 +63,7 @@ def drawn(axes: Axes) -> Axes:
 
 
 def pictures_of_page(source: Any) -> list[str]:
-    """The charts on the page of a report."""
+    """Return the charts on the page of a report."""
     page = render(describe(source, read_data=False))
     return ["<svg" + part.partition("</svg>")[0] + "</svg>" for part in page.split("<svg")[1:]]
 

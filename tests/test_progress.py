@@ -25,7 +25,7 @@ Y = (X[:, 0] > 0).astype(int)
 
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> io.StringIO:
-    """What a terminal of 100 letters is sent."""
+    """Return the stream that a terminal of 100 letters receives."""
     sent = io.StringIO()
     monkeypatch.setattr(
         progress,

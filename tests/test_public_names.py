@@ -65,8 +65,8 @@ def test_every_method_has_an_oracle_and_a_page() -> None:
         )
         module = METHODS[method].method.partition(":")[0].rpartition(".")[2]
         names = {method.replace("-", "_"), module, *ORACLES.get(method, ())}
-        found = [path for path in (ROOT / "tests" / "oracles").glob("*.py") if path.stem in names]
-        assert found or method in WITHOUT_ORACLE, (
+        oracles = [path for path in (ROOT / "tests" / "oracles").glob("*.py") if path.stem in names]
+        assert oracles or method in WITHOUT_ORACLE, (
             f"{method}: write a slow, obvious version of it in tests/oracles"
         )
 

@@ -1,4 +1,4 @@
-"""What a run records while it learns: looks, the history of the selection, facts on the data, frequencies."""
+"""Records of a run while it learns: looks, the history of the selection, facts, frequencies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ STREAMING = [name for name in METHODS if find_method(name).reads != "matrix"]
 
 
 class StopHereError(Exception):
-    """What interrupts a run."""
+    """Raised to interrupt a run."""
 
 
 def some_data(n_rows: int = 150, n_features: int = 90) -> tuple[Any, Any]:
@@ -43,7 +43,10 @@ def rows(tmp_path: Path) -> Path:
 
 
 def replayed(history: dict[str, Any]) -> list[list[int]]:
-    """The selection after every change; nothing enters twice, and nothing leaves that is not there."""
+    """Return the selection after every change.
+
+    Check that nothing enters twice, and that only selected features leave.
+    """
     now: set[int] = set()
     states = []
     for entered, left in zip(history["entered"], history["left"], strict=True):
@@ -161,7 +164,7 @@ def test_a_resumed_run_has_the_same_history(
 
 
 def test_a_checkpoint_of_an_earlier_version_goes_on(rows: Path, tmp_path: Path) -> None:
-    """It has a trace, at other rows, and no history: that begins where the run goes on."""
+    """It has a trace at other rows and no history: the history begins where the run resumes."""
     whole = workflow.select(rows, "sofs", 5)
     workflow.select(rows, "sofs", 5, output=tmp_path / "run", checkpoint_every=70)
     (tmp_path / "run" / "result.json").unlink()
@@ -199,9 +202,9 @@ def test_recording_changes_nothing_that_is_learned(method: str) -> None:
     seen: list[Progress] = []
     train(learners[0], source)
     train(learners[1], source, recording=Recording(), watch=seen.append)
-    one, other = (learner.model().arrays for learner in learners)
-    assert sorted(one) == sorted(other)
-    for name, array in one.items():
+    plain, other = (learner.model().arrays for learner in learners)
+    assert sorted(plain) == sorted(other)
+    for name, array in plain.items():
         np.testing.assert_array_equal(array, other[name], err_msg=name)
     assert len(seen) == (4 if method == "sofs" else 1), (
         "watched after every block, not after every look"
@@ -214,7 +217,7 @@ def test_recording_changes_nothing_that_is_learned(method: str) -> None:
 def noted(
     sizes: list[int], universe: int, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[History, list[list[int]]]:
-    """A history of random selections, with small bounds, and the selections by falling score."""
+    """Return a history of random selections, with small bounds, and the selections, best first."""
     for name, value in (("MAX_IDS", 200), ("MAX_FOLLOWED_WHOLE", 40), ("MAX_FOLLOWED", 10)):
         monkeypatch.setattr(recording, name, value)
     random = np.random.default_rng(0)
@@ -316,10 +319,10 @@ def test_facts_on_a_file(tmp_path: Path) -> None:
     copy, other = tmp_path / "copy.svm", tmp_path / "other.svm"
     shutil.copy(path, copy)
     other.write_text(path.read_text()[:-2] + "4\n")
-    known = [
-        ss.select(one, n_features_to_select=2).data["fingerprint"] for one in (path, copy, other)
+    prints = [
+        ss.select(file, n_features_to_select=2).data["fingerprint"] for file in (path, copy, other)
     ]
-    assert known[0] == known[1] == facts["fingerprint"] != known[2]
+    assert prints[0] == prints[1] == facts["fingerprint"] != prints[2]
 
 
 def test_facts_on_several_files_change_with_each(tmp_path: Path) -> None:
@@ -346,12 +349,12 @@ def test_facts_on_arrays(method: str) -> None:
     assert facts["classes"] == counts
     assert facts["density"] == pytest.approx(np.count_nonzero(X) / X.size)
     assert facts["n_bytes"] == X.nbytes
-    known = facts["fingerprint"]
-    assert ss.select((X.copy(), words.copy()), method).data["fingerprint"] == known
-    assert ss.select((X, y), method).data["fingerprint"] != known
-    assert ss.select((csr_array(X), words), method).data["fingerprint"] != known
+    fingerprint = facts["fingerprint"]
+    assert ss.select((X.copy(), words.copy()), method).data["fingerprint"] == fingerprint
+    assert ss.select((X, y), method).data["fingerprint"] != fingerprint
+    assert ss.select((csr_array(X), words), method).data["fingerprint"] != fingerprint
     X[7, 3] += 1.0
-    assert ss.select((X, words), method).data["fingerprint"] != known
+    assert ss.select((X, words), method).data["fingerprint"] != fingerprint
 
 
 def test_facts_that_are_not_known_are_omitted() -> None:

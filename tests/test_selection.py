@@ -1,4 +1,4 @@
-"""The answer in Python: in order, as a data frame, in a line, in a notebook."""
+"""The selection in Python: in order, as a data frame, in a line, in a notebook."""
 
 from __future__ import annotations
 
@@ -117,11 +117,11 @@ def test_notebooks_get_a_small_table_that_brings_no_colours(record: ss.RunRecord
         (record._repr_html_(), 4),
         (large.top(0)._repr_html_(), -1),
     ):
-        found = Tags()
-        found.feed(html)
-        assert set(found.tags) <= {"div", "p", "table", "thead", "tbody", "tr", "th", "td"}
-        assert not found.attributes
-        assert found.tags.count("tr") == rows + 1
+        page = Tags()
+        page.feed(html)
+        assert set(page.tags) <= {"div", "p", "table", "thead", "tbody", "tr", "th", "td"}
+        assert not page.attributes
+        assert page.tags.count("tr") == rows + 1
     assert "and 90 more" in large._repr_html_()
 
 

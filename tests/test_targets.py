@@ -1,4 +1,4 @@
-"""What a target is taken for, and what is said where it is not clear."""
+"""The kind of a target, and the messages where it is not clear."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_centre_and_scale_bring_the_numbers_back() -> None:
 
 def test_methods_for_classes_take_any_two_values_and_refuse_a_regression() -> None:
     assert read_target([3.5, 7.25, 3.5], kinds=ONLY_CLASSES).classes.tolist() == [3.5, 7.25]
-    with pytest.raises(ss.DataError, match="learns classes, and the target is a regression's"):
+    with pytest.raises(ss.DataError, match="learns classes, but the target has"):
         read_target([0.5, 0.25, 1.5], kinds=ONLY_CLASSES)
 
 

@@ -1,4 +1,4 @@
-"""The driver: passes, progress, checkpoints of columns, what is refused."""
+"""The driver: passes, progress, checkpoints of columns, invalid input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.checks.data import sparse_stream
 
 
 class StopHereError(Exception):
-    """What interrupts a run."""
+    """Raised to interrupt a run."""
 
 
 @pytest.fixture
@@ -88,7 +88,7 @@ def test_all_passes_count(wide: Path) -> None:
 def test_what_can_be_read_once_takes_one_pass() -> None:
     X, y = sparse_stream()
     blocks = ArraySource(X, y).row_blocks()
-    with pytest.raises(ss.UsageError, match="can be read only once, and 2 passes are asked for"):
+    with pytest.raises(ss.UsageError, match="can be read only once, but 2 passes are needed"):
         ss.SOFS(5, n_epochs=2).fit_source(blocks)
 
 
@@ -160,7 +160,7 @@ def test_prediction_builds_its_lookup_once(monkeypatch: pytest.MonkeyPatch) -> N
     X, y = sparse_stream()
     learner = ss.SOFS(5).fit(X, y).learner
     parts = workflow.predictions(learner, ArraySource(X, y, block_rows=10))
-    assert sum(found.labels.size for found, _ in parts) == len(y)
+    assert sum(predictions.labels.size for predictions, _ in parts) == len(y)
     assert len(built) == 1
 
 
@@ -173,5 +173,5 @@ def test_blocks_of_columns_with_ids_beyond_the_groups_are_refused() -> None:
     with pytest.raises(ss.DataError, match="4 groups for 7 features"):
         train(find_method("group-saola").make(), source, groups=np.arange(4))
     stream = ColumnBlockSource(iter([columns_of(X, 3)]), y)
-    with pytest.raises(ss.DataError, match="4 groups, but there is a feature 6"):
+    with pytest.raises(ss.DataError, match="4 groups, but the data has feature 6"):
         train(find_method("group-saola").make(), stream, groups=np.arange(4))

@@ -1,4 +1,4 @@
-"""Compiling, reading and learning are told apart, whichever thread compiles."""
+"""Compiling, reading and learning are measured separately, whichever thread compiles."""
 
 from __future__ import annotations
 

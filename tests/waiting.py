@@ -1,4 +1,4 @@
-"""Waiting for what another process, or a thread that says nothing, is to do."""
+"""Wait for another process, or for a thread that gives no signal."""
 
 from __future__ import annotations
 

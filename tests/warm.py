@@ -58,7 +58,10 @@ os._exit(code)
 
 @cache
 def clients() -> Path:
-    """Return a folder with ``streamsieve`` and ``warm-python``; their server lives as long as this process."""
+    """Return a folder with ``streamsieve`` and ``warm-python``.
+
+    Their server lives as long as this process.
+    """
     folder = Path(tempfile.mkdtemp())
     address = str(folder / "socket")
     command = [sys.executable, "-m", "tests.warm", address]
@@ -86,7 +89,10 @@ def python(script: str, *words: str | Path) -> list[str]:
 
 
 def load_kernels() -> None:
-    """Do what most commands do, so that they find its kernels in memory; one process at a time, if none is compiled."""
+    """Run what most commands run, so that they find its kernels in memory.
+
+    Only one process at a time does so, if none is compiled.
+    """
     from streamsieve import cli
 
     with (
@@ -135,7 +141,10 @@ def serve(address: str) -> None:
 
 
 def wait_for_command(connection: socket.socket) -> NoReturn:
-    """Be the parent of a command: send its process id, then its exit code; end it if nobody waits for that any more."""
+    """Act as the parent of a command: send its process id, then its exit code.
+
+    The command is ended if nobody waits for it any more.
+    """
     size, files, _, _ = socket.recv_fds(connection, 8, 3)
     request = b""
     while len(request) < int.from_bytes(size, "little"):
@@ -164,7 +173,10 @@ def run_command(
     given: list[int],
     files: list[int],
 ) -> NoReturn:
-    """Be the command; ``files`` are to be those of the numbers ``given``, and the other standard ones closed."""
+    """Act as the command.
+
+    ``files`` become those of the numbers ``given``; the other standard files are closed.
+    """
     for number, file in zip(given, files, strict=True):
         os.dup2(file, number)
         os.close(file)

@@ -1,7 +1,7 @@
-"""streamsieve: select a small number of good features from data too wide, too long or never complete.
+"""streamsieve: select a few good features from data that is too wide, too long or never complete.
 
-The public names are those of the stub beside this file. Each is imported, and each estimator made,
-at first use, for most users need few of them.
+The public names are those of the stub beside this file. Each is imported, and each estimator class
+created, at first use, as most users need only a few of them.
 """
 
 import ast

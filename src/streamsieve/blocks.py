@@ -1,4 +1,4 @@
-"""What travels between sources and selectors: frozen blocks of plain arrays."""
+"""Frozen blocks of plain arrays, which sources pass to selectors."""
 
 from __future__ import annotations
 
@@ -25,22 +25,25 @@ Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]  # in CSR for
 
 
 class NamedIds(NamedTuple):
-    """The names that the ids of some rows are hashes of; an id may be there several times."""
+    """The names from which the ids of some rows were hashed.
+
+    An id may appear several times.
+    """
 
     ids: NDArray[np.int64]
     names: list[str]
 
     def of(self, wanted: NDArray[np.int64]) -> dict[int, str]:
-        """The names of some ids, as far as they are there; of several for an id the first."""
+        """Return the names of some ids, where they are known; the first of several for one id."""
         wanted = np.sort(wanted)
         if not wanted.size:
             return {}
-        at = np.minimum(np.searchsorted(wanted, self.ids), wanted.size - 1)
-        there = np.flatnonzero(wanted[at] == self.ids)
-        found, first = np.unique(self.ids[there], return_index=True)
+        positions = np.minimum(np.searchsorted(wanted, self.ids), wanted.size - 1)
+        matches = np.flatnonzero(wanted[positions] == self.ids)
+        feature_ids, first = np.unique(self.ids[matches], return_index=True)
         return {
-            feature: self.names[there[i]]
-            for feature, i in zip(found.tolist(), first.tolist(), strict=True)
+            feature: self.names[matches[i]]
+            for feature, i in zip(feature_ids.tolist(), first.tolist(), strict=True)
         }
 
 
@@ -62,11 +65,10 @@ class RowBlock:
     y: NDArray[Any] | None
     n_features: int
     origin: str = ""  # the file the rows came from, for messages
-    dense: bool = False  # whether what is not there is a 0 that was measured
+    dense: bool = False  # True if an absent entry is a measured 0
     sample_weight: NDArray[np.float64] | None = None
-    names: NamedIds | None = (
-        None  # where ids are hashes of names: those of these rows, and maybe of others
-    )
+    # where ids are hashes of names: the names in these rows, and maybe in others
+    names: NamedIds | None = None
 
     def __post_init__(self) -> None:
         refuse_unfit("rows", self.indptr, self.indices, self.values, self.n_features)
@@ -83,9 +85,13 @@ class RowBlock:
         put(self, "values", frozen(values, np.float32))
         if self.y is not None:
             refuse_unusable(self.y, "y", self.origin)
-            put(self, "y", simple_labels(one_per_row(self.y, self.n_rows, "labels"), self.origin))
+            put(
+                self,
+                "y",
+                simple_labels(check_one_per_row(self.y, self.n_rows, "labels"), self.origin),
+            )
         if self.sample_weight is not None:
-            weights = one_per_row(self.sample_weight, self.n_rows, "weights")
+            weights = check_one_per_row(self.sample_weight, self.n_rows, "weights")
             put(self, "sample_weight", np.asarray(weights, np.float64))
 
     @classmethod
@@ -101,9 +107,9 @@ class RowBlock:
         sample_weight: NDArray[np.float64] | None = None,
         names: NamedIds | None = None,
     ) -> RowBlock:
-        """A block of contiguous arrays of the right types that are known to fit: nothing is checked or copied.
+        """Return a block of arrays that are known to be valid: nothing is checked or copied.
 
-        The arrays become read-only.
+        They must be contiguous and of the right types, and become read-only.
         """
         block = object.__new__(cls)
         for array in (indptr, indices, values):
@@ -121,7 +127,7 @@ class RowBlock:
         return block
 
     def derived(self, **changes: Any) -> RowBlock:
-        """The same block with other arrays or facts in some fields, which must fit the rest."""
+        """Return the same block with other values in some fields, which must fit the rest."""
         return RowBlock.trusted(**({name: getattr(self, name) for name in ROW_FIELDS} | changes))
 
     def with_entries(
@@ -131,12 +137,15 @@ class RowBlock:
         values: NDArray[np.float32],
         n_features: int,
     ) -> RowBlock:
-        """The same rows with other entries, which must fit: ``derived``, for what is done to every block."""
+        """Return the same rows with other entries, which must fit.
+
+        It is a faster ``derived``, for changes that are made to every block.
+        """
         rest = self.origin, self.dense, self.sample_weight, self.names
         return RowBlock.trusted(indptr, indices, values, self.y, n_features, *rest)
 
     def with_target(self, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> RowBlock:
-        """The same rows with a label, and maybe a weight, each."""
+        """Return the same rows with other labels and maybe weights."""
         rest = self.origin, self.dense, sample_weight, self.names
         return RowBlock.trusted(self.indptr, self.indices, self.values, y, self.n_features, *rest)
 
@@ -150,11 +159,11 @@ class RowBlock:
 
     @property
     def n_bytes(self) -> int:
-        """The memory that ids and values take."""
+        """Return the memory that ids and values take."""
         return self.values.nbytes + self.indices.nbytes + self.indptr.nbytes
 
     def rows(self, start: int, stop: int) -> RowBlock:
-        """The rows from ``start`` to before ``stop``, without copying."""
+        """Return the rows from ``start`` to before ``stop``, without copying."""
         if start == 0 and stop >= self.n_rows:
             return self
         indptr = self.indptr[start : stop + 1]
@@ -199,33 +208,33 @@ class RowBlock:
         )
 
     def to_dense(self, kind: Any = np.float64) -> NDArray[Any]:
-        """The rows as a matrix, zeros filled in."""
+        """Return the rows as a matrix with zeros filled in."""
         matrix = np.zeros((self.n_rows, self.n_features), kind)
         matrix[np.repeat(np.arange(self.n_rows), np.diff(self.indptr)), self.indices] = self.values
         return matrix
 
     def without_weightless(self) -> RowBlock:
-        """The rows that count: those of weight 0 are as good as absent."""
+        """Return the rows that count: rows of weight 0 are as good as absent."""
         if self.sample_weight is None or self.sample_weight.all():
             return self
         return self.masked(self.sample_weight != 0)
 
     @staticmethod
     def joined(blocks: list[RowBlock]) -> RowBlock:
-        """The rows of several blocks, alike in what they know."""
+        """Return the rows of several blocks, which must have the same optional fields."""
         first = blocks[0]
         if len(blocks) == 1:
             return first
         return first.derived(
-            indptr=joined_indptr([block.indptr for block in blocks]),
+            indptr=join_indptr([block.indptr for block in blocks]),
             indices=np.concatenate(
                 [block.indices[block.indptr[0] : block.indptr[-1]] for block in blocks]
             ),
             values=np.concatenate(
                 [block.values[block.indptr[0] : block.indptr[-1]] for block in blocks]
             ),
-            y=all_of(block.y for block in blocks),
-            sample_weight=all_of(block.sample_weight for block in blocks),
+            y=concatenate_all(block.y for block in blocks),
+            sample_weight=concatenate_all(block.sample_weight for block in blocks),
             n_features=max(block.n_features for block in blocks),
         )
 
@@ -234,9 +243,9 @@ ROW_FIELDS = tuple(field.name for field in fields(RowBlock))
 
 
 class DenseRows(NamedTuple):
-    """Some rows of a table, every value written out, with their labels."""
+    """Some rows of a table with every value written out, and their labels."""
 
-    values: NDArray[np.float32]  # a row each
+    values: NDArray[np.float32]  # of shape (n_rows, n_features)
     y: NDArray[Any] | None
 
     @property
@@ -248,8 +257,8 @@ class DenseRows(NamedTuple):
 class ColumnBlock:
     """Some columns in CSC form, with the ids of their features.
 
-    Within a column the row numbers ascend; no value is 0 or infinite, and NaN is one that is
-    missing. The arrays are read-only. ``groups`` are the columns' groups, if they arrive in groups.
+    Within a column the row numbers ascend; no value is 0 or infinite, and NaN is a missing value.
+    The arrays are read-only. ``groups`` are the groups of the columns, if they arrive in groups.
     """
 
     indptr: NDArray[np.int64]
@@ -285,9 +294,9 @@ class ColumnBlock:
         groups: NDArray[np.int64] | None = None,
         origin: str = "",
     ) -> ColumnBlock:
-        """A block of contiguous arrays of the right types that are known to fit: nothing is checked or copied.
+        """Return a block of arrays that are known to be valid: nothing is checked or copied.
 
-        The arrays become read-only.
+        They must be contiguous and of the right types, and become read-only.
         """
         block = object.__new__(cls)
         for array in (indptr, indices, values, ids):
@@ -304,11 +313,11 @@ class ColumnBlock:
         return block
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """What pickle keeps; the arrays of the copy are read-only, too."""
+        """Return the parts to pickle; the arrays of the copy are read-only, too."""
         return ColumnBlock.trusted, tuple(getattr(self, name) for name in COLUMN_FIELDS)
 
     def derived(self, **changes: Any) -> ColumnBlock:
-        """The same block with other arrays or facts in some fields, which must fit the rest."""
+        """Return the same block with other values in some fields, which must fit the rest."""
         return ColumnBlock.trusted(
             **({name: getattr(self, name) for name in COLUMN_FIELDS} | changes)
         )
@@ -322,7 +331,7 @@ class ColumnBlock:
         return int(self.indptr[-1] - self.indptr[0])
 
     def columns(self, start: int, stop: int) -> ColumnBlock:
-        """The columns from ``start`` to before ``stop``, without copying."""
+        """Return the columns from ``start`` to before ``stop``, without copying."""
         if start == 0 and stop >= self.n_columns:
             return self
         indptr = self.indptr[start : stop + 1]
@@ -339,7 +348,7 @@ class ColumnBlock:
         )
 
     def without_empty(self) -> ColumnBlock:
-        """The columns that have values."""
+        """Return the columns that have values."""
         filled = np.diff(self.indptr) > 0
         if filled.all():
             return self
@@ -381,19 +390,21 @@ class ColumnBlock:
         )
 
     def without_zeros(self) -> ColumnBlock:
-        """The same columns, values of 0 omitted."""
-        there = self.values != 0
-        indptr = np.concatenate([[0], np.cumsum(there)])[self.indptr]
-        return self.derived(indptr=indptr, indices=self.indices[there], values=self.values[there])
+        """Return the same columns with values of 0 omitted."""
+        is_nonzero = self.values != 0
+        indptr = np.concatenate([[0], np.cumsum(is_nonzero)])[self.indptr]
+        return self.derived(
+            indptr=indptr, indices=self.indices[is_nonzero], values=self.values[is_nonzero]
+        )
 
     @staticmethod
     def joined(blocks: list[ColumnBlock]) -> ColumnBlock:
-        """The columns of several blocks, alike in what they know."""
+        """Return the columns of several blocks, which must have the same optional fields."""
         first = blocks[0]
         if len(blocks) == 1:
             return first
         return first.derived(
-            indptr=joined_indptr([block.indptr for block in blocks]),
+            indptr=join_indptr([block.indptr for block in blocks]),
             indices=np.concatenate(
                 [block.indices[block.indptr[0] : block.indptr[-1]] for block in blocks]
             ),
@@ -401,28 +412,31 @@ class ColumnBlock:
                 [block.values[block.indptr[0] : block.indptr[-1]] for block in blocks]
             ),
             ids=np.concatenate([block.ids for block in blocks]),
-            names=all_of(block.names for block in blocks),
-            groups=all_of(block.groups for block in blocks),
+            names=concatenate_all(block.names for block in blocks),
+            groups=concatenate_all(block.groups for block in blocks),
         )
 
 
 COLUMN_FIELDS = tuple(field.name for field in fields(ColumnBlock))
 
 
-def joined_indptr(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return the ``indptr`` of lines end to end, from 0."""
+def join_indptr(parts: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the ``indptr`` of concatenated lines, from 0."""
     return np.concatenate([[0], np.cumsum(np.concatenate([np.diff(part) for part in parts]))])
 
 
-def all_of(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
-    """Arrays end to end; None if one is not there."""
-    found = list(parts)
-    present = [part for part in found if part is not None]
-    return np.concatenate(present) if len(present) == len(found) else None
+def concatenate_all(parts: Iterable[NDArray[Any] | None]) -> NDArray[Any] | None:
+    """Return arrays concatenated; None if one of them is None."""
+    arrays = list(parts)
+    present = [part for part in arrays if part is not None]
+    return np.concatenate(present) if len(present) == len(arrays) else None
 
 
 def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: int) -> int:
-    """Where a part that begins at a line, a row or a column, ends to have no more than this; it has one at least."""
+    """Return the end of a part of lines (rows or columns) that begins at ``start``.
+
+    The part has no more lines and non-zeros than the limits, but at least one line.
+    """
     end = int(np.searchsorted(indptr, int(indptr[start]) + most_nonzeros, side="right")) - 1
     return min(max(end, start + 1), start + most_lines, indptr.size - 1)
 
@@ -430,7 +444,10 @@ def next_cut(indptr: NDArray[Any], start: int, most_lines: int, most_nonzeros: i
 def line_ranges(
     indptr: NDArray[Any], most_lines: int, most_nonzeros: int
 ) -> Iterator[tuple[int, int]]:
-    """Yield where parts of lines, rows or columns, begin and end that have no more than this, or a single line."""
+    """Yield the start and end of consecutive parts of lines (rows or columns).
+
+    A part has no more lines and non-zeros than the limits, or a single line.
+    """
     start = 0
     while start < indptr.size - 1:
         stop = next_cut(indptr, start, most_lines, most_nonzeros)
@@ -438,23 +455,23 @@ def line_ranges(
         start = stop
 
 
-def one_per_row(values: Any, n_rows: int, what: str) -> NDArray[Any]:
-    """Return labels or weights of rows as an array; refuse those that are not one for each."""
+def check_one_per_row(values: Any, n_rows: int, what: str) -> NDArray[Any]:
+    """Return labels or weights as an array; raise DataError if there is not one per row."""
     array = np.asarray(values)
     if array.ndim != 1:
-        raise DataError(
-            f"a block of rows with {what} of shape {array.shape}; expected one for each row"
-        )
+        raise DataError(f"a block of rows with {what} of shape {array.shape}; expected one per row")
     if array.size != n_rows:
         raise DataError(f"a block of {n_rows} rows with {array.size} {what}")
     return array
 
 
-def refuse_other_lengths(n_columns: int, *known: NDArray[Any] | None) -> None:
-    """Refuse ids, names or groups that are not one for each column."""
-    for what in known:
-        if what is not None and len(what) != n_columns:
-            raise DataError(f"a block of {n_columns} columns with {len(what)} ids, names or groups")
+def refuse_other_lengths(n_columns: int, *arrays: NDArray[Any] | None) -> None:
+    """Raise DataError if ids, names or groups are not one for each column."""
+    for array in arrays:
+        if array is not None and len(array) != n_columns:
+            raise DataError(
+                f"a block of {n_columns} columns with {len(array)} ids, names or groups"
+            )
 
 
 def columns_of(
@@ -465,7 +482,10 @@ def columns_of(
     groups: NDArray[np.int64] | None = None,
     origin: str = "",
 ) -> ColumnBlock:
-    """A block of the columns of a matrix, dense or sparse, with ids from ``first_id`` on or those given."""
+    """Return a block of the columns of a matrix, dense or sparse.
+
+    Their ids are those given, or count from ``first_id``.
+    """
     if is_sparse(matrix):
         csc = canonical(matrix.tocsc())
         indptr, indices, values = from_zero(csc.indptr, csc.indices, csc.data)
@@ -480,9 +500,10 @@ def columns_of(
 
 
 def canonical(matrix: Any) -> Any:
-    """A CSR or CSC matrix with ascending indices, none of them twice, and without zeros; a copy if it was not so.
+    """Return a CSR or CSC matrix with ascending unique indices and without zeros.
 
-    What the matrix says of itself may be of a time before somebody wrote to its arrays.
+    The result is a copy if the matrix was not canonical. The flags of the matrix are not trusted:
+    they may be older than its arrays.
     """
     if ascends(matrix.indptr, matrix.indices) and matrix.data.all():
         return matrix
@@ -496,7 +517,10 @@ def canonical(matrix: Any) -> Any:
 def canonical_rows(
     indptr: NDArray[np.int64], indices: NDArray[Any], values: NDArray[np.float32], width: int
 ) -> tuple[Rows, tuple[int, int] | None]:
-    """Return rows with ascending ids and without zeros; and row and id of the first that appears twice, if any."""
+    """Return rows with ascending ids and without zeros.
+
+    With them comes the row and id of the first entry that appears twice, or None.
+    """
     from scipy.sparse import csr_array
 
     matrix = csr_array((values, indices, indptr), shape=(indptr.size - 1, width), copy=True)
@@ -517,7 +541,7 @@ def canonical_rows(
 
 
 def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") -> RowBlock:
-    """A block of the non-zeros of a dense matrix."""
+    """Return a block of the non-zeros of a dense matrix."""
     indptr, indices, values = nonzeros(matrix.astype(np.float32, copy=False))
     return RowBlock.trusted(indptr, indices, values, y, matrix.shape[1], origin, dense=True)
 
@@ -525,7 +549,10 @@ def dense_block(matrix: NDArray[Any], y: NDArray[Any] | None, origin: str = "") 
 def nonzeros(
     lines: NDArray[Number],
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Number]]:
-    """Where in each line of a matrix values are that are not 0, and these values, line after line."""
+    """Return the non-zero values of the lines of a matrix, in CSR form.
+
+    These are ``indptr``, the positions in the lines and the values, line after line.
+    """
     n_lines, length = lines.shape
     lines = np.ascontiguousarray(lines)
     present, positions = lines != 0, np.tile(np.arange(length, dtype=np.int32), n_lines)

@@ -1,9 +1,9 @@
-"""Classes that nobody has named: rows are learned as of two classes until they turn out to have more.
+"""Classes that are not given: rows are learned with two classes until more labels appear.
 
-Two classes need no look at the data beforehand, and a look at all labels of a text means reading
-all of it. So learning begins, and when a third label comes up it begins again, with the labels of
-the first rows, or of all rows if the label is not among those. There are no more than two new
-beginnings, and the answer is that of all classes named.
+Two classes can be learned without looking at the data first, but finding all labels of a text file
+means reading all of it. So learning begins with two, and when a third label appears it starts
+again, with the labels of the first rows, or of all rows if the label is not among those. There are
+at most two restarts, and the result is the same as with all classes given.
 """
 
 from __future__ import annotations
@@ -29,56 +29,68 @@ from .targets import MAX_PLAUSIBLE_CLASSES, NewLabelError, NotClassesError
 if TYPE_CHECKING:
     from .training import Training
 
-Attempt = Callable[
-    [Any | None, bool], "Training"
-]  # with the classes, and whether it is a new beginning
+Attempt = Callable[[Any | None, bool], "Training"]  # of the classes, and whether it is a restart
 
 
 def with_all_classes(
     learner: AnyLearner, source: DataSource, classes: Any | None, attempt: Attempt
 ) -> Training:
-    """What ``attempt`` gives with the classes named, or with all there are where the data can be read again."""
+    """Return the result of ``attempt`` with the classes given, or with all classes of the data.
+
+    The classes of the data are found where it can be read again.
+    """
     by_labels = learner.reads == "rows" and "classes" in learner.method.targets
     can_search = classes is None and by_labels and source.rewindable
-    began, compiled, rows = time.perf_counter(), compile_seconds(), 0
-    found: NDArray[Any] | None = None
+    started, compiled_before, rows = time.perf_counter(), compile_seconds(), 0
+    classes_found: NDArray[Any] | None = None
     with naming_methods(learner):
         while True:
-            lost, lost_compiling = time.perf_counter() - began, compile_seconds() - compiled
+            lost_seconds, lost_compile_seconds = (
+                time.perf_counter() - started,
+                compile_seconds() - compiled_before,
+            )
             try:
-                done = attempt(classes if found is None else found, found is not None)
+                done = attempt(
+                    classes if classes_found is None else classes_found, classes_found is not None
+                )
                 break
             except NewLabelError as error:
-                more = classes_with(by_rows(source), error.label) if can_search else None
-                if more is None or (found is not None and more.size <= found.size):
+                new_classes = classes_with(by_rows(source), error.label) if can_search else None
+                if new_classes is None or (
+                    classes_found is not None and new_classes.size <= classes_found.size
+                ):
                     raise
-                rows, found = max(rows, learner.n_learned if learner.started else 0), more
+                rows, classes_found = (
+                    max(rows, learner.n_learned if learner.started else 0),
+                    new_classes,
+                )
                 learner.reset()
-    if found is not None:
-        warn_of_many(found, source.name, learner)
+    if classes_found is not None:
+        warn_of_many(classes_found, source.name, learner)
         for name, seconds in (
-            ("total", lost),
-            ("compile", lost_compiling),
-            ("read", lost - lost_compiling),
+            ("total", lost_seconds),
+            ("compile", lost_compile_seconds),
+            ("read", lost_seconds - lost_compile_seconds),
         ):
             done.seconds[name] += seconds
         if rows >= FIRST_ROWS:
-            done.remarks.append(began_again(rows, found))
+            done.remarks.append(restart_remark(rows, classes_found))
     return done
 
 
 @contextmanager
 def naming_methods(learner: AnyLearner) -> Iterator[None]:
-    """Where numbers come to a method for classes, name the methods that learn numbers."""
+    """Add the methods that learn numbers to the error of a method that learns classes."""
     try:
         yield
     except NotClassesError as error:
         raise NotClassesError(error.what, methods_for("numbers", learner.reads)) from None
 
 
-def began_again(rows: int, classes: NDArray[Any]) -> Remark:
+def restart_remark(rows: int, classes: NDArray[Any]) -> Remark:
+    """Return the remark that learning was started again."""
     message = (
-        f"another label came up after {rows:,} rows, so learning began again with all"
+        f"another label appeared after {rows:,} rows, so learning started again with all"
         f" {classes.size:,} classes"
     )
     named = [
@@ -100,7 +112,7 @@ def warn_of_many(classes: NDArray[Any], origin: str, learner: AnyLearner) -> Non
         others = ", ".join(method for method in methods_for("numbers", learner.reads)[:2])
         warnings.warn(
             f"{origin}: the target has {classes.size:,} different integers, taken as classes; if"
-            f" they are numbers to predict, take a method that learns numbers ({others})",
+            f" they are numbers to predict, use a method that learns numbers ({others})",
             UserWarning,
             stacklevel=4,
         )

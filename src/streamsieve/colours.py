@@ -1,8 +1,8 @@
-"""The colours of all pictures, for light and for dark paper.
+"""The colours of all pictures, for light and for dark backgrounds.
 
-Eight colours for kinds of marks, after Okabe and Ito 2008 with their yellow and black, which are
-poor on light or dark paper, replaced by brown and grey: people who do not see red, green or blue as
-others do tell them apart.
+Eight colours for kinds of marks, after Okabe and Ito 2008. Their yellow and black, which are hard
+to see on a light or dark background, are replaced by brown and grey. The colours can be
+distinguished with the common forms of colour blindness.
 """
 
 from __future__ import annotations

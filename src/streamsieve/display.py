@@ -1,8 +1,8 @@
-"""What people see of results: text that stays on its line, a short list for a console, a small table for a notebook.
+"""Text shown to users: a line for a terminal, a list for a console, a table for a notebook.
 
-Names of features, labels and files come from data, and data comes from anywhere. An escape sequence
-in a name would colour, overwrite or forge what a terminal shows, a newline a whole line of output,
-a tag a part of a notebook.
+Names of features, labels and files come from data, and data may come from anywhere. An escape
+sequence in a name would colour, overwrite or forge what a terminal shows, a newline a whole line of
+output, a tag a part of a notebook.
 """
 
 from __future__ import annotations
@@ -17,44 +17,53 @@ MAX_NAME_LENGTH_IN_LIST = 30
 MAX_IN_LIST = 5  # features
 MAX_IN_TABLE = 10
 ELLIPSIS = "…"
-# Control characters, what begins another line, surrogates without a partner, what changes the
-# direction of writing, what nobody sees and what XML cannot hold. Joiners and marks of direction,
-# which some scripts need, stay.
+# Control characters, line separators, unpaired surrogates, characters that change the direction of
+# writing, invisible characters and those that XML cannot hold. Joiners and direction marks, which
+# some scripts need, are allowed.
 UNSAFE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069\u200b\u2060\ufeff\ufffe\uffff\U000e0000-\U000e007f]"
+    "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069\u200b\u2060"
+    "\ufeff\ufffe\uffff\U000e0000-\U000e007f]"
 )
 SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 FORMATS = {"score": "{:.6g}", "weight": "{:+.6g}"}
 
 
 def printable(text: object, longest: int | None = None) -> str:
-    """Return a text as one line that can be shown, with escapes for what is not plain, its middle cut if it is long."""
-    shown = UNSAFE.sub(_escaped, str(text))
+    """Return a text as one printable line.
+
+    Unsafe characters are escaped; the middle is cut out if the line is longer than ``longest``.
+    """
+    shown = UNSAFE.sub(_escape, str(text))
     if longest is not None and len(shown) > longest:
         end = longest // 4
         shown = shown[: longest - end - 1] + ELLIPSIS + shown[-end:]
     return shown
 
 
-def _escaped(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    long = (
+def _escape(match: re.Match[str]) -> str:
+    """Return the escape sequence of an unsafe character."""
+    code = ord(match[0])
+    numeric = (
         f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
     )
-    return SHORT.get(found[0], long)
+    return SHORT.get(match[0], numeric)
 
 
 def listed(lines: Sequence[dict[str, Any]], n_features: int) -> str:
-    """Return the first of some features by name, or id, with their scores; there may be more of them than lines."""
+    """Return the first features by name, or id, with their scores, for a message.
+
+    ``n_features`` is the number of all features, which may be larger than that of the lines.
+    """
     shown = [
-        f"{printable(line.get('name', line['feature']), MAX_NAME_LENGTH_IN_LIST)} ({line['score']:.4g})"
+        f"{printable(line.get('name', line['feature']), MAX_NAME_LENGTH_IN_LIST)}"
+        f" ({line['score']:.4g})"
         for line in lines
     ]
     return ", ".join([*shown[:MAX_IN_LIST], *(["..."] if n_features > MAX_IN_LIST else [])])
 
 
 def html_table(title: str, lines: Sequence[dict[str, Any]], n_features: int) -> str:
-    """Return features as a small table, in the colours of the page around it."""
+    """Return features as a small HTML table, in the colours of the page around it."""
     titles = list(lines[0]) if lines else []
     head = "".join(f"<th>{'index' if name == 'feature' else name}</th>" for name in titles)
     rows = "".join(
@@ -66,8 +75,10 @@ def html_table(title: str, lines: Sequence[dict[str, Any]], n_features: int) -> 
         if lines
         else ""
     )
-    more = f"<p>and {n_features - MAX_IN_TABLE:,} more</p>\n" if n_features > MAX_IN_TABLE else ""
-    return f"<div>\n<p>{escape(title)}</p>\n{table}{more}</div>"
+    remainder = (
+        f"<p>and {n_features - MAX_IN_TABLE:,} more</p>\n" if n_features > MAX_IN_TABLE else ""
+    )
+    return f"<div>\n<p>{escape(title)}</p>\n{table}{remainder}</div>"
 
 
 def _html_cell(name: str, value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Which engine runs the workers of a run, and how many they are."""
+"""The engine that runs the workers of a run, and the number of workers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MAX_WORKERS = 1024
 
 @dataclass(frozen=True, slots=True)
 class EngineChoice:
-    """What runs the workers of a run."""
+    """The engine that runs the workers of a run."""
 
     name: EngineName
     workers: Annotated[Positive, at_most(MAX_WORKERS)]
@@ -26,11 +26,11 @@ class EngineChoice:
     def of(
         cls, engine: str | None, workers: int | None, address: str | None
     ) -> EngineChoice | None:
-        """Return what a user has asked for, checked; None if it is nothing."""
+        """Return the engine that a user has chosen, checked; None if no engine is given."""
         if engine is None:
             if workers is not None or address is not None:
                 raise UsageError(
-                    "workers and an address are for an engine; choose one:"
+                    "workers and an address need an engine; choose one:"
                     f" {spell('engine', 'local')} or {spell('engine', 'ray')}"
                 )
             return None
@@ -39,9 +39,9 @@ class EngineChoice:
             raise UsageError(f"{workers} workers: must be from 1 to {MAX_WORKERS:,}")
         name = next((name for name in ENGINES if name == engine), None)
         if name is None:
-            raise UsageError(f"{engine}: no such engine; there are {' and '.join(ENGINES)}")
+            raise UsageError(f"{engine}: unknown engine; the engines are {' and '.join(ENGINES)}")
         if name == "local" and address is not None:
             raise UsageError(
-                "an address is for the ray engine only: the local one works on this machine"
+                "an address is only for the ray engine; the local engine runs on this machine"
             )
         return cls(name, workers, address)

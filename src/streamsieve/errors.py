@@ -1,4 +1,4 @@
-"""The errors a user meets, and how their messages write the arguments that a user gives."""
+"""The errors that users see, and the way in which messages spell arguments."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ NO_VALUE: Any = object()
 
 
 class Spelling:
-    """How messages write arguments: as in Python, unless another interface says how it writes them."""
+    """The spelling of arguments in messages: as in Python, unless an interface overrides it."""
 
     def argument(self, name: str, value: Any = NO_VALUE) -> str:
-        """Return an argument by itself, or with a value."""
+        """Return an argument alone, or with a value."""
         return name if value is NO_VALUE else f"{name}={value!r}"
 
     def allowed(self, text: str) -> str:
@@ -27,17 +27,17 @@ _spelling = Spelling()
 
 @contextmanager
 def spelling_as(spelling: Spelling) -> Iterator[None]:
-    """Write arguments in another way meanwhile, in all threads."""
+    """Spell arguments in another way inside the context, in all threads."""
     global _spelling
-    before, _spelling = _spelling, spelling
+    previous, _spelling = _spelling, spelling
     try:
         yield
     finally:
-        _spelling = before
+        _spelling = previous
 
 
 def spell(name: str, value: Any = NO_VALUE) -> str:
-    """Return an argument as a user writes it: ``drop='age'`` in Python, ``--drop age`` on the command line."""
+    """Return an argument as a user writes it: ``drop='age'``, or ``--drop age`` as an option."""
     return _spelling.argument(name, value)
 
 
@@ -46,7 +46,7 @@ class DataError(ValueError):
 
 
 class UsageError(ValueError):
-    """A name, an option or a combination of them cannot be: the message says why, and what can.
+    """A name, an option or a combination of them is invalid: the message says what is valid.
 
     ``UsageError("test", "must be ...")`` is about one argument, which begins the message.
     """
@@ -57,7 +57,10 @@ class UsageError(ValueError):
 
 
 class ParameterError(UsageError):
-    """A parameter of a method has a value that it cannot have; ``choices`` are all it can have, if those are few."""
+    """A parameter of a method has an invalid value.
+
+    ``choices`` are all valid values, if they are few.
+    """
 
     def __init__(
         self, name: str, value: Any, expected: str, choices: Sequence[Any] | None = None
@@ -71,22 +74,29 @@ class ParameterError(UsageError):
 
 
 class RunError(RuntimeError):
-    """A run cannot go on, and neither its data nor its options are wrong: the message says what to try."""
+    """A run failed although its data and options are correct: the message says what to try."""
 
 
 def did_you_mean(name: str, names: Iterable[str]) -> str:
-    """Return a question that names those most like one that there is not, to go into a message; nothing if none is."""
+    """Return a question that suggests the names most similar to an unknown one, for a message.
+
+    It is empty if no name is similar.
+    """
     near = get_close_matches(name, list(names))
     return f" (did you mean {' or '.join(near)}?)" if near else ""
 
 
 def prefix(origin: str) -> str:
-    """How a message begins that names the file it is about, if there is one."""
+    """Return the beginning of a message about a file, or nothing without a file."""
     return f"{origin}: " if origin else ""
 
 
 def row_prefix(origin: str, rows_before: int | None, row: int) -> str:
-    """The same with a row, counted from 0 after ``rows_before`` others, if it is known how many those are."""
+    """Return the beginning of a message about a row of a file.
+
+    ``row`` counts from 0 after ``rows_before`` other rows; it is omitted if their number is not
+    known.
+    """
     return (
         prefix(origin) if rows_before is None else f"{prefix(origin)}row {rows_before + row + 1}: "
     )

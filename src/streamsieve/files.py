@@ -1,4 +1,4 @@
-"""Files that are whole or not there, and folders whose files may be a stranger's."""
+"""Files that are complete or absent, and folders whose files may come from a stranger."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ from typing import Literal
 from .errors import DataError, UsageError
 
 PARTIAL = ".partial"
-MAX_STEM_LENGTH = (
-    40  # characters of a name that its partial file repeats: file systems allow 255 bytes
-)
-TOKEN_BYTES = 8  # of a name that nobody can foresee
+# characters of a name that its partial file repeats: file systems allow 255 bytes
+MAX_STEM_LENGTH = 40
+TOKEN_BYTES = 8  # of a name that cannot be predicted
 
 Lock = Literal["ours", "taken", "unknown"]  # unknown: a file system without locks
 
 
 @contextmanager
 def replacing(path: Path, follow: bool = True) -> Iterator[Path]:
-    """A path beside ``path`` to write to, moved over it when the block ends well and removed when it does not.
+    """Yield a path beside ``path`` to write to, moved over it if the block ends without error.
 
-    A reader, and a machine that loses power, sees the old file or the new one, never a part. The
-    file beside it is new, with a name of its own for every call, and locked while it is written;
-    what killed processes left of such files is removed first. A device or a pipe, which must not be
-    replaced, is written to as it is; of a symbolic link it is the target that is replaced, unless
-    ``follow`` is False: then whatever is not a regular file is refused.
+    If the block fails, the file is removed. A reader, and a machine that loses power, sees the old
+    file or the new one, never a part. The file beside it is new, has a unique name for every call,
+    and is locked while it is written; what killed processes left of such files is removed first. A
+    device or a pipe, which must not be replaced, is written to directly. Of a symbolic link the
+    target is replaced, unless ``follow`` is False: then anything that is not a regular file is an
+    error.
     """
     if not follow:
         is_there(path)
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")
     if not path.parent.is_dir():
-        raise UsageError(f"{path}: there is no folder {path.parent}; make it first")
+        raise UsageError(f"{path}: there is no folder {path.parent}; create it first")
     if path.exists() and not path.is_file():
         yield path
         return
@@ -61,7 +61,7 @@ def replacing(path: Path, follow: bool = True) -> Iterator[Path]:
 
 
 def _new_partial(path: Path) -> tuple[Path, int]:
-    """A new file beside ``path``, and the descriptor that keeps it locked."""
+    """Create a file beside ``path``; return it with the descriptor that keeps it locked."""
     while True:
         partial = path.with_name(f"{partial_stem(path)}{token_hex(TOKEN_BYTES)}{PARTIAL}")
         try:
@@ -71,23 +71,23 @@ def _new_partial(path: Path) -> tuple[Path, int]:
             raise
         if lock(descriptor) != "taken" and partial.exists():
             return partial, descriptor
-        os.close(descriptor)  # taken for remains before it was locked
+        os.close(descriptor)  # another process removed it before it was locked
 
 
 def partial_stem(path: Path) -> str:
-    """How the names of files begin that are written beside a path."""
+    """Return the beginning of the names of files that are written beside a path."""
     return f".{path.name[:MAX_STEM_LENGTH]}."
 
 
 def is_partial(name: str, path: Path) -> bool:
-    """Whether a file of this name, beside ``path``, is one that was to be moved over it."""
+    """Return True if a file of this name, beside ``path``, was written to replace it."""
     return bool(
         re.fullmatch(rf"{re.escape(partial_stem(path))}[0-9a-f]+{re.escape(PARTIAL)}", name)
     )
 
 
 def clear_partial(path: Path) -> None:
-    """Remove what killed processes left beside ``path``; nobody who lives is disturbed."""
+    """Remove the files that killed processes left beside ``path``, none of a living process."""
     try:
         with os.scandir(path.parent) as entries:
             remains = [entry.path for entry in entries if is_partial(entry.name, path)]
@@ -96,7 +96,7 @@ def clear_partial(path: Path) -> None:
     for name in remains:
         try:
             descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except OSError:  # gone by now, or not a file of ours
+        except OSError:  # removed in the meantime, or not a file of this user
             continue
         try:
             if stat.S_ISREG(os.fstat(descriptor).st_mode) and lock(descriptor) == "ours":
@@ -106,7 +106,10 @@ def clear_partial(path: Path) -> None:
 
 
 def lock(descriptor: int) -> Lock:
-    """Take a file or folder for whoever has this descriptor, until it is closed; other threads are others, too."""
+    """Lock a file or folder for the holder of this descriptor, until it is closed.
+
+    The lock also excludes other threads of this process.
+    """
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -117,9 +120,9 @@ def lock(descriptor: int) -> Lock:
 
 
 def is_there(path: Path) -> bool:
-    """Whether there is a file; one that leads elsewhere, or is no regular file, is refused.
+    """Return True if there is a regular file; raise DataError for anything else but an absent file.
 
-    For folders that may come from a stranger: a link in them may name any file of the user's, a
+    For folders that may come from a stranger: a link in them may name any file of the user, and a
     pipe never ends.
     """
     try:
@@ -135,7 +138,7 @@ def is_there(path: Path) -> bool:
             else "a device or a pipe"
         )
         raise DataError(
-            f"{path}: is {what}, where only a regular file can be; look who made it, and remove it"
+            f"{path}: is {what}, but must be a regular file; check who created it, and remove it"
         )
     return True
 

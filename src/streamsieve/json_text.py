@@ -1,4 +1,4 @@
-"""JSON as it is written and read here, without NaN or Infinity, which no other reader would take, and checked."""
+"""JSON without NaN and Infinity, which other readers reject, and checks of its content by types."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from typing import (
 
 
 def to_json(value: Any, indent: int | None = None, sort_keys: bool = False) -> str:
-    """A value as JSON; a number that is not finite becomes null."""
+    """Return a value as JSON; a number that is not finite becomes null."""
     return json.dumps(finite(value), indent=indent, sort_keys=sort_keys, allow_nan=False)
 
 
 def finite(value: Any) -> Any:
-    """The same value, None for every number in it that is not finite."""
+    """Return the same value, with None for every number in it that is not finite."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, dict):
@@ -36,22 +36,22 @@ def finite(value: Any) -> Any:
 
 
 def from_json(text: str | bytes) -> Any:
-    """What a text in JSON says, null for a number that is not finite; a ValueError if it is not JSON.
+    """Return the content of a text in JSON; raise ValueError if it is not JSON.
 
-    It may come from a stranger: one that is nested too deeply for Python is refused like any other
-    damage.
+    A number that is not finite becomes None. The text may come from a stranger: one that is nested
+    too deeply for Python is rejected like any other damage.
     """
     try:
         return json.loads(
             text, parse_constant=lambda _: None, parse_float=lambda number: finite(float(number))
         )
     except RecursionError:
-        raise ValueError("lists in lists, too deeply") from None
+        raise ValueError("the lists are nested too deeply") from None
 
 
-# ---- what a type says: the files of a run may come from a stranger, or have been edited
+# ---- checks by types: the files of a run may come from a stranger, or have been edited
 
-MAX_NUMBER = 2**63 - 1  # as far as numbers of any kind go, so that no array overflows
+MAX_NUMBER = 2**63 - 1  # the largest number of any kind, so that no array overflows
 
 
 def at_least(low: int) -> Callable[[Any], bool]:
@@ -72,7 +72,10 @@ Group: TypeAlias = Count | str
 
 
 def conforms(value: Any, kind: Any) -> bool:
-    """Return True if a value that was read from JSON is of a type; tuples are lists there, and classes objects."""
+    """Return True if a value that was read from JSON is of a type.
+
+    Tuples are lists in JSON, and classes are objects.
+    """
     origin, args = get_origin(kind), get_args(kind)
     if kind is Any:
         return True
@@ -98,7 +101,7 @@ def conforms(value: Any, kind: Any) -> bool:
 
 
 def wrong_fields(value: Mapping[str, Any], kind: Any) -> list[str]:
-    """Return the fields of ``kind`` that an object does not have, or has with something else in them."""
+    """Return the fields of ``kind`` that an object lacks, or that hold a wrong value in it."""
     return [
         name
         for name, hint in get_type_hints(kind, include_extras=True).items()

@@ -1,7 +1,7 @@
-"""What a method is and takes, for people: read from the docstring of its parameters and from their checks.
+"""Descriptions of methods and their parameters, from docstrings and parameter checks.
 
-There is no second list of parameters. Their meaning is in the docstring, under ``Parameters``; what
-they may be is what their checks say when they are given something that nothing can be.
+There is no second list of parameters. Their meaning is in the docstring, under ``Parameters``; the
+allowed values are in the message of their checks for a value that is never valid.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ AS_IN = re.compile(r"As in (\w+)(?:[;,] (.*)|\.)$")
 
 
 class Parameter(NamedTuple):
-    """A parameter of a method; ``choices`` are the values it can have, where those can be counted."""
+    """A parameter of a method; ``choices`` are its valid values, if they can be listed."""
 
     name: str
     default: Any
@@ -29,23 +29,23 @@ class Parameter(NamedTuple):
 
 
 def describe_method(method: str) -> dict[str, Any]:
-    """Return all that is to be said of a method, as JSON can hold it."""
-    found = find_method(method)
-    parameters = describe_parameters(found)
+    """Return the full description of a method, in a form that JSON can hold."""
+    selected = find_method(method)
+    parameters = describe_parameters(selected)
     _, *paragraphs = (
-        inspect.cleandoc(found.doc).partition("\nParameters\n")[0].strip().split("\n\n")
+        inspect.cleandoc(selected.doc).partition("\nParameters\n")[0].strip().split("\n\n")
     )
     return {
-        "name": found.name,
-        "summary": found.doc.partition("\n")[0],
-        "class": METHODS[found.name].estimator,
-        "description": plain(" ".join(" ".join(paragraphs).split())),
-        "paper": METHODS[found.name].paper,
-        "reads": found.reads,
-        "targets": sorted(found.targets),
-        "predicts": found.predicts,
-        "groups": found.knows_groups,
-        "example": _example(found),
+        "name": selected.name,
+        "summary": selected.doc.partition("\n")[0],
+        "class": METHODS[selected.name].estimator,
+        "description": strip_markup(" ".join(" ".join(paragraphs).split())),
+        "paper": METHODS[selected.name].paper,
+        "reads": selected.reads,
+        "targets": sorted(selected.targets),
+        "predicts": selected.predicts,
+        "groups": selected.knows_groups,
+        "example": _example(selected),
         "parameters": [parameter._asdict() for parameter in parameters],
         "params": {parameter.name: parameter.default for parameter in parameters},
     }
@@ -61,8 +61,8 @@ def describe_parameters(method: Method) -> list[Parameter]:
 
 
 def allowed_values(method: Method, name: str) -> tuple[str, list[Any] | None]:
-    """Return what a parameter may be, in words, and each value if those can be counted."""
-    refusal = _refusal(method, name, object())  # which no parameter can be
+    """Return a description of the valid values of a parameter, and the list of them, if any."""
+    refusal = _refusal(method, name, object())  # never a valid value
     if refusal is None or refusal.choices is None:
         return "" if refusal is None else refusal.expected, None
     choices = [value for value in refusal.choices if _refusal(method, name, value) is None]
@@ -70,7 +70,7 @@ def allowed_values(method: Method, name: str) -> tuple[str, list[Any] | None]:
 
 
 def _refusal(method: Method, name: str, value: Any) -> ParameterError | None:
-    """Return why a method refuses a value of a parameter, beside the defaults of all others."""
+    """Return the error of a method for a value of a parameter, with defaults for all others."""
     try:
         method.make(**{name: value})
     except ParameterError as error:
@@ -79,39 +79,38 @@ def _refusal(method: Method, name: str, value: Any) -> ParameterError | None:
 
 
 def meaning_of(method: Method, name: str) -> str:
-    """Return what a parameter is for, from the docstring; ``As in SOFS`` is looked up there."""
-    names, text = _documented(method).get(name, ((name,), ""))
-    same = AS_IN.match(text)
-    if same is None:
-        return plain(text)
-    more = same[2] or ""
-    more = (
-        more if len(names) == 1 or f"``{name}``" in more else ""
-    )  # or it is about another of them
-    first = meaning_of(find_method(same[1]), name)
-    return f"{first} {plain(more[:1].upper() + more[1:])}".strip()
+    """Return the meaning of a parameter from the docstring; ``As in SOFS`` is looked up there."""
+    names, text = _parse_parameters(method).get(name, ((name,), ""))
+    reference = AS_IN.match(text)
+    if reference is None:
+        return strip_markup(text)
+    addition = reference[2] or ""
+    # otherwise the addition is about another parameter of the entry
+    addition = addition if len(names) == 1 or f"``{name}``" in addition else ""
+    first = meaning_of(find_method(reference[1]), name)
+    return f"{first} {strip_markup(addition[:1].upper() + addition[1:])}".strip()
 
 
-def _documented(method: Method) -> dict[str, tuple[tuple[str, ...], str]]:
-    """Return by parameter those that are described together with it, and the description."""
+def _parse_parameters(method: Method) -> dict[str, tuple[tuple[str, ...], str]]:
+    """Return for each parameter the names described together with it, and the description."""
     section = re.search(
         r"^Parameters\n-+\n(.*?)(?:\n\n\w+\n-+\n|\Z)", inspect.cleandoc(method.doc), re.S | re.M
     )
-    found = {}
+    descriptions = {}
     for entry in re.split(r"\n(?=\S)", section[1]) if section else ():
         head, *lines = entry.splitlines()
         names = tuple(head.partition(" : ")[0].split(", "))
-        found.update(dict.fromkeys(names, (names, " ".join(line.strip() for line in lines))))
-    return found
+        descriptions.update(dict.fromkeys(names, (names, " ".join(line.strip() for line in lines))))
+    return descriptions
 
 
-def plain(text: str) -> str:
+def strip_markup(text: str) -> str:
     """Return a text without the marks of code."""
     return text.replace("``", "")
 
 
 def _example(method: Method) -> str:
-    """Return a command that uses the method."""
+    """Return an example of a command with the method."""
     file = "train.svm" if method.reads == "rows" else "train.csv --target y"
     budget = " -k 20" if "n_features_to_select" in method.parameter_names else ""
     groups = " --groups groups.txt" if method.knows_groups else ""

@@ -1,8 +1,8 @@
-"""All that a learner has learned, as one thing: to a file, to bytes, copied, sent to another process.
+"""The learned state of a learner as one object: to save, to copy, to send to another process.
 
-A model is a JSON header and named NumPy arrays. Its file is a zip archive of them, stored as they
-are; nothing in it is ever executed. It may come from a stranger: sizes are checked before anything
-is read, and every array against a declared schema before a kernel sees it.
+A model is a JSON header and named NumPy arrays. Its file is a zip archive of them, stored without
+compression; nothing in it is ever executed. It may come from a stranger: sizes are checked before
+anything is read, and every array is checked against a declared schema before a kernel uses it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,15 @@ HEADER = "header.json"
 ARRAY_NAME = re.compile(r"[a-z][a-z0-9_.]*")
 KINDS = "biufUS"  # of arrays: no objects, no records
 PART_BYTES = 1 << 24  # read at a time
-NAMES = "names"  # before the arrays that hold a list of texts
+NAMES = "names"  # the prefix of the arrays that hold the names of features
 
 
 @dataclass(slots=True, eq=False)
 class Model:
-    """What was learned, by which method with which parameters.
+    """The result of learning, with the method and its parameters.
 
-    ``params`` and ``header`` are what JSON can hold; ``note`` is of whoever saved the model.
+    ``params`` and ``header`` must be representable in JSON; ``note`` belongs to the caller of
+    ``save``.
     """
 
     method: str
@@ -54,18 +55,18 @@ class Model:
     version: str = __version__
 
     def save(self, path: str | Path) -> None:
-        """Write the model to a file, all of it or nothing."""
+        """Write the model to a file, all or nothing."""
         with replacing(Path(path)) as partial, partial.open("wb") as file:
             self._write(file)
 
     @classmethod
     def load(cls, path: str | Path) -> Self:
-        """The model that ``save`` wrote."""
+        """Return the model that ``save`` wrote."""
         with refusing_damage(path), Path(path).open("rb") as file:
             return cls._read(file, str(path))
 
     def to_bytes(self) -> bytes:
-        """The model as the bytes of its file, to send somewhere."""
+        """Return the model as the bytes of its file."""
         buffer = io.BytesIO()
         self._write(buffer)
         return buffer.getvalue()
@@ -76,7 +77,7 @@ class Model:
             return cls._read(io.BytesIO(data), "a model in memory")
 
     def copy(self) -> Model:
-        """The same again, sharing nothing that learning changes."""
+        """Return a copy that shares nothing that learning changes."""
         arrays = {name: array.copy() for name, array in self.arrays.items()}
         return Model(
             self.method,
@@ -97,9 +98,8 @@ class Model:
                 "note": self.note,
                 "learned": self.header,
             }
-            archive.writestr(
-                zipfile.ZipInfo(HEADER), to_json(top, indent=1)
-            )  # without the time of writing
+            # ZipInfo leaves out the time of writing
+            archive.writestr(zipfile.ZipInfo(HEADER), to_json(top, indent=1))
             for name, array in self.arrays.items():
                 with archive.open(f"{name}.npy", "w", force_zip64=True) as member:
                     npy.write_array(member, np.asarray(array, order="C"), allow_pickle=False)
@@ -110,22 +110,22 @@ class Model:
         with zipfile.ZipFile(file) as archive:
             members = _members(archive, size)
             top = from_json(archive.read(HEADER))
-            number = top["streamsieve_format"]
-            if number != FORMAT:
+            version = top["streamsieve_format"]
+            if version != FORMAT:
                 raise DataError(
-                    f"{origin}: model format {number}, this version reads {FORMAT}; install the"
+                    f"{origin}: model format {version}, this version reads {FORMAT}; install the"
                     f" version that wrote it ({top.get('version', 'unknown')}) or train again"
                 )
             arrays = {name: _read_array(archive, member) for name, member in members.items()}
-        known = (top["method"], top["params"], top["learned"], top["note"], top["version"])
-        for value, kind in zip(known, (str, dict, dict, dict | None, str), strict=True):
+        fields = (top["method"], top["params"], top["learned"], top["note"], top["version"])
+        for value, kind in zip(fields, (str, dict, dict, dict | None, str), strict=True):
             if not isinstance(value, kind):
-                raise ValueError(f"its header has {str(value)[:40]!r} where it should not")
-        return cls(known[0], known[1], known[2], arrays, known[3], known[4])
+                raise ValueError(f"its header has an unexpected value {str(value)[:40]!r}")
+        return cls(fields[0], fields[1], fields[2], arrays, fields[3], fields[4])
 
 
 def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """The arrays in an archive by name, once it is clear that they are no larger than the file."""
+    """Return the arrays in an archive by name; raise ValueError if they exceed the file."""
     members: dict[str, zipfile.ZipInfo] = {}
     total = 0
     for member in archive.infolist():
@@ -136,14 +136,15 @@ def _members(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
             continue
         name = member.filename.removesuffix(".npy")
         if name == member.filename or not ARRAY_NAME.fullmatch(name) or name in members:
-            raise ValueError(f"{member.filename[:40]!r} has no business in it")
+            raise ValueError(f"it has an unexpected member {member.filename[:40]!r}")
         members[name] = member
     if total > size:
-        raise ValueError(f"it says that {size:,} bytes hold {total:,}")
+        raise ValueError(f"its members claim {total:,} bytes, but it has {size:,}")
     return members
 
 
 def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]:
+    """Return an array in an archive; raise an error if its header and its size do not agree."""
     with archive.open(info) as member:
         version = npy.read_magic(member)
         if version not in ((1, 0), (2, 0)):
@@ -156,7 +157,7 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]
             min(shape, default=0) < 0
             or math.prod(shape) * dtype.itemsize != info.file_size - member.tell()
         ):
-            raise ValueError(f"{info.filename!r} does not hold what its shape {shape} says")
+            raise ValueError(f"the size of {info.filename!r} does not match its shape {shape}")
         array = np.empty(shape, dtype)
         rest = array.reshape(-1).view(np.uint8).data if array.nbytes else memoryview(b"")
         while rest:
@@ -165,13 +166,13 @@ def _read_array(archive: zipfile.ZipFile, info: zipfile.ZipInfo) -> NDArray[Any]
                 raise EOFError(f"{info.filename!r} is cut short")
             rest[: len(part)] = part
             rest = rest[len(part) :]
-        member.read(1)  # the end, where the check sum is compared
+        member.read(1)  # reading the end compares the check sum
     return array
 
 
 @contextmanager
 def refusing_damage(path: str | Path) -> Iterator[None]:
-    """Turn what a file raises that is no model, or not whole, into one message."""
+    """Convert the errors that an invalid or damaged model file raises into one message."""
     try:
         yield
     except (DataError, UsageError):
@@ -180,9 +181,8 @@ def refusing_damage(path: str | Path) -> Iterator[None]:
         *(zipfile.BadZipFile, zlib.error, struct.error, OSError, NotImplementedError),
         *(LookupError, EOFError, TypeError, ValueError, RuntimeError, OverflowError),
     ) as error:
-        if (
-            isinstance(error, OSError) and error.errno != errno.EINVAL
-        ):  # a seek to where no file can be
+        # EINVAL: a seek to an impossible position in a damaged file
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
             raise
         raise DataError(f"{path}: not a streamsieve model, or damaged ({error})") from error
 
@@ -191,7 +191,10 @@ def refusing_damage(path: str | Path) -> Iterator[None]:
 
 
 def texts_to_arrays(name: str, texts: Any) -> Arrays:
-    """A list of texts as one text in UTF-8 and where each begins: as large as the texts, not as the longest."""
+    """Return a list of texts as one text in UTF-8 and the offset of each.
+
+    The arrays are as large as the texts together, not as the longest times their number.
+    """
     encoded = [str(text).encode("utf-8", "surrogatepass") for text in texts]
     offsets = np.zeros(len(encoded) + 1, np.int64)
     np.cumsum([len(text) for text in encoded], out=offsets[1:])
@@ -199,7 +202,7 @@ def texts_to_arrays(name: str, texts: Any) -> Arrays:
 
 
 def texts_of_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
-    """What ``texts_to_arrays`` was given, or None if it is not there."""
+    """Return the texts that ``texts_to_arrays`` stored, or None if they are absent."""
     if f"{name}.offsets" not in arrays:
         return None
     text, offsets = arrays[f"{name}.text"], arrays[f"{name}.offsets"]
@@ -210,19 +213,19 @@ def texts_of_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[An
         or offsets.ndim != 1
         or not offsets.size
     ):
-        raise ValueError(f"{name} are not texts")
+        raise ValueError(f"the {name} are not texts")
     if offsets[0] != 0 or offsets[-1] != text.size or (np.diff(offsets) < 0).any():
-        raise ValueError(f"{name} are cut in the wrong places")
+        raise ValueError(f"the {name} have invalid offsets")
     data, cuts = text.tobytes(), offsets.tolist()
     texts = [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)]
     return np.array(texts, dtype=object)
 
 
-# ---- what holds for all models
+# ---- checks for all models
 
 
 def check_classes(classes: NDArray[Any]) -> None:
-    """Refuse, with a ValueError, classes that are not sorted, or of which one is no label."""
+    """Raise ValueError if classes are not sorted, or if one of them is not a valid label."""
     if classes.ndim != 1 or (classes.size > 1 and not (classes[1:] > classes[:-1]).all()):
         raise ValueError("its classes are not sorted")
     if classes.dtype.kind == "f" and not np.isfinite(classes).all():
@@ -230,14 +233,14 @@ def check_classes(classes: NDArray[Any]) -> None:
 
 
 def check_ids(ids: NDArray[np.int64], width: int) -> None:
-    """Refuse, with a ValueError, ids of features that there are not, or one that appears twice."""
+    """Raise ValueError if an id is not that of a feature, or appears twice."""
     if ids.size and not 0 <= ids.min() <= ids.max() < width:
-        raise ValueError(f"it has a feature beyond its {width:,}")
+        raise ValueError(f"it has a feature id outside of its {width:,} features")
     if np.unique(ids).size != ids.size:
         raise ValueError("a feature appears twice")
 
 
 def check_scores(scores: NDArray[np.float64]) -> None:
-    """Refuse, with a ValueError, scores that are not numbers."""
+    """Raise ValueError if a score is NaN."""
     if np.isnan(scores).any():
         raise ValueError("a feature has a score that is not a number")

@@ -1,4 +1,7 @@
-"""Work that threads share, cut into parts by its size alone: the answer never depends on the number of threads."""
+"""Work shared among threads, split by its size alone.
+
+The result never depends on the number of threads.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +14,21 @@ from .machine import cores
 
 R = TypeVar("R")
 
-PARTS = 16  # of every work that is large enough: more than most machines have cores, so that none waits long
+# of all work that is large enough: more than most machines have cores, so that none waits long
+PARTS = 16
 
 
 def cut(size: int, smallest: int = 1) -> list[int]:
-    """Where parts of a work of that size begin, and the last one ends: ``PARTS``, or fewer of ``smallest`` at least."""
+    """Return the bounds of the parts of a work of a given size.
+
+    There are ``PARTS`` parts, or fewer of at least ``smallest`` each.
+    """
     parts = max(1, min(PARTS, size // smallest))
     return [size * part // parts for part in range(parts + 1)]
 
 
 class Threads:
-    """As many threads as there are cores, the calling one among them; a context manager."""
+    """As many threads as there are cores, including the calling one; a context manager."""
 
     def __init__(self, count: int | None = None) -> None:
         self.count = cores() if count is None else count
@@ -35,9 +42,9 @@ class Threads:
             self._pool.shutdown()
 
     def each(self, n_parts: int, work: Callable[[int], R]) -> list[R]:
-        """``work`` of every part, in order. Of parts that fail the first one's error is raised."""
+        """Return ``work`` of every part, in order; raise the error of the first part that fails."""
         waiting = deque(range(n_parts))
-        found: dict[int, R] = {}
+        results: dict[int, R] = {}
         failed: dict[int, Exception] = {}
 
         def take() -> None:
@@ -47,10 +54,11 @@ class Threads:
                 except IndexError:  # another thread was faster
                     return
                 try:
-                    found[part] = work(part)
+                    results[part] = work(part)
                 except Exception as error:
                     failed[part] = error
-                    waiting.clear()  # the parts before this one have begun: the first error of all is among them
+                    # all parts before this one have started, so the first error is among theirs
+                    waiting.clear()
 
         helpers = min(self.count, n_parts) - 1
         others = [self._pool.submit(take) for _ in range(helpers)] if self._pool is not None else []
@@ -62,11 +70,11 @@ class Threads:
                 other.result()
         if failed:
             raise failed[min(failed)]
-        return [found[part] for part in range(n_parts)]
+        return [results[part] for part in range(n_parts)]
 
 
 def in_parts(cuts: Sequence[int], work: Callable[[int, int], R]) -> list[R]:
-    """``work`` of every range between two cuts, in order, on threads for this once."""
+    """Return ``work`` of every range between two cuts, in order, on threads created for it."""
     if len(cuts) == 2:
         return [work(cuts[0], cuts[1])]
     with Threads() as threads:

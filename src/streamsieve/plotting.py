@@ -1,7 +1,7 @@
-"""Charts of the report on Matplotlib axes that the user has made, as for a PDF: bars, lines and points.
+"""The charts of the report on Matplotlib axes that the user has created, as for a PDF.
 
-The arguments are those of the charts of ``report.charts``. Nothing is shown, and pyplot is not
-needed.
+Bars, lines and points. The arguments are those of the charts of ``report.charts``. Nothing is
+shown, and pyplot is not needed.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from .display import printable
 
 MAX_NAME_LENGTH = 28
 MARKERS = "o", "s", "D", "^"
-MAX_POINTS_WITH_MARKERS = 16  # each is marked
+MAX_POINTS_WITH_MARKERS = 16  # of a line
 
 
 def draw_bars(
@@ -43,7 +43,7 @@ def draw_bars(
     axes.set_ylim(len(bars) - 0.4, -0.6)
     axes.set_xlabel(x_title)
     axes.axvline(0, color=LIGHT["muted"], linewidth=0.8)
-    quieten(axes, "x")
+    remove_clutter(axes, "x")
     if len(groups) > 1:
         add_legend(
             axes, groups, [Patch(color=colour_of(position)) for position in range(len(groups))]
@@ -61,21 +61,23 @@ def draw_lines(
     marked: Mapping[str, Any] | None = None,
     step: bool = False,
 ) -> None:
-    """Draw curves with bands from ``low`` to ``high``; ``marked`` is a place to point out."""
+    """Draw lines with bands from ``low`` to ``high``; ``marked`` is a position to point out."""
     lines = []
-    for position, one in enumerate(series):
-        colour, n = colour_of(position), len(one["x"])
-        known = [i for i in range(n) if is_finite(one["y"][i]) and (one["x"][i] > 0 or not log_x)]
-        x, y = [one["x"][i] for i in known], [one["y"][i] for i in known]
-        marker = marker_of(position) if len(known) <= MAX_POINTS_WITH_MARKERS else ""
+    for position, curve in enumerate(series):
+        colour, n = colour_of(position), len(curve["x"])
+        positions = [
+            i for i in range(n) if is_finite(curve["y"][i]) and (curve["x"][i] > 0 or not log_x)
+        ]
+        x, y = [curve["x"][i] for i in positions], [curve["y"][i] for i in positions]
+        marker = marker_of(position) if len(positions) <= MAX_POINTS_WITH_MARKERS else ""
         lines += axes.plot(
             x, y, color=colour, marker=marker, drawstyle="steps-post" if step else "default"
         )
-        low, high = one.get("low") or [None] * n, one.get("high") or [None] * n
-        ranged = [i for i in known if is_finite(low[i]) and is_finite(high[i])]
-        bounds = [low[i] for i in ranged], [high[i] for i in ranged]
+        low, high = curve.get("low") or [None] * n, curve.get("high") or [None] * n
+        banded = [i for i in positions if is_finite(low[i]) and is_finite(high[i])]
+        bounds = [low[i] for i in banded], [high[i] for i in banded]
         axes.fill_between(
-            [one["x"][i] for i in ranged], *bounds, color=colour, alpha=0.16, linewidth=0
+            [curve["x"][i] for i in banded], *bounds, color=colour, alpha=0.16, linewidth=0
         )
     if marked is not None:
         axes.axvline(
@@ -94,7 +96,7 @@ def draw_lines(
         )
     describe_axes(axes, x_title, y_title, log_x, percent)
     if len(series) > 1:
-        add_legend(axes, [one["name"] for one in series], lines)
+        add_legend(axes, [curve["name"] for curve in series], lines)
 
 
 def draw_points(
@@ -110,8 +112,8 @@ def draw_points(
     groups = list(dict.fromkeys(str(point.get("group")) for point in points))
     marks = []
     for position, group in enumerate(groups):
-        own = [point for point in points if str(point.get("group")) == group]
-        x, y = [point["x"] for point in own], [point["y"] for point in own]
+        members = [point for point in points if str(point.get("group")) == group]
+        x, y = [point["x"] for point in members], [point["y"] for point in members]
         marks.append(axes.scatter(x, y, color=colour_of(position), marker=marker_of(position)))
     describe_axes(axes, x_title, y_title, log_x, percent)
     if len(groups) > 1:
@@ -119,7 +121,7 @@ def draw_points(
 
 
 def describe_axes(axes: Axes, x_title: str, y_title: str, log_x: bool, percent: bool) -> None:
-    """Write titles and ticks, 1-2-5 of every decade on a logarithmic axis."""
+    """Add titles and ticks; a logarithmic axis has ticks at 1, 2 and 5 of every decade."""
     axes.set_xlabel(x_title)
     axes.set_ylabel(y_title)
     if percent:
@@ -129,26 +131,28 @@ def describe_axes(axes: Axes, x_title: str, y_title: str, log_x: bool, percent: 
         axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0), numticks=12))
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter(FuncFormatter(count_text))
-    quieten(axes, "y")
+    remove_clutter(axes, "y")
 
 
 def percent_text(value: float, _: object) -> str:
+    """Return a fraction as a percentage."""
     return f"{100 * value:.4g}%"
 
 
 def count_text(value: float, _: object) -> str:
+    """Return a number with separators, without decimals if it is an integer."""
     return f"{value:,.0f}" if value == round(value) else f"{value:.4g}"
 
 
-def quieten(axes: Axes, across: str) -> None:
-    """Leave few lines: those across the values, and the axis of what they are of."""
+def remove_clutter(axes: Axes, across: str) -> None:
+    """Keep few lines: the grid across the values, and the axis of the categories or positions."""
     axes.spines[["top", "right", "left" if across == "y" else "bottom"]].set_visible(False)
     axes.set_axisbelow(True)
     axes.grid(axis="y" if across == "y" else "x", color=LIGHT["grid"], linewidth=0.8)
 
 
 def add_legend(axes: Axes, names: Sequence[str], marks: Sequence[Any]) -> None:
-    """Write a legend above the plot, where it covers nothing."""
+    """Add a legend above the plot, where it covers nothing."""
     texts = [printable(name, MAX_NAME_LENGTH) for name in names]
     legend = axes.legend(
         marks,
@@ -163,13 +167,15 @@ def add_legend(axes: Axes, names: Sequence[str], marks: Sequence[Any]) -> None:
 
 
 def is_finite(value: float | None) -> bool:
+    """Return True for a finite number, False for None."""
     return value is not None and math.isfinite(value)
 
 
 def colour_of(position: int) -> str:
+    """Return the colour of a series."""
     return LIGHT[f"c{position % N_COLOURS + 1}"]
 
 
 def marker_of(position: int) -> str:
-    """Return a marker; after eight kinds colours begin again, with another one."""
+    """Return the marker of a series; it changes after eight series, when the colours repeat."""
     return MARKERS[position // N_COLOURS % len(MARKERS)]

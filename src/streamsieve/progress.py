@@ -1,4 +1,4 @@
-"""The progress bars of a terminal and of a notebook: rows, speed, mistakes so far, time elapsed and left."""
+"""Progress bars for a terminal and for a notebook: rows, speed, mistakes so far and time."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from rich.text import Text
 if TYPE_CHECKING:
     from .training import Progress as Snapshot
 
-SECONDS_BETWEEN = 0.1  # two updates of a notebook
+SECONDS_BETWEEN = 0.1  # updates of a notebook
 
 
 class ProgressBar:
-    """Call it with a snapshot after every block; drawn a few times a second at most."""
+    """A bar to call with a snapshot after every block; drawn a few times a second at most."""
 
     def __init__(self) -> None:
         self.bar = Progress(
@@ -38,7 +38,7 @@ class ProgressBar:
     def __enter__(self) -> ProgressBar:
         try:
             self.bar.start()
-        except BaseException:  # Ctrl-C, just when it is drawn for the first time
+        except BaseException:  # such as Ctrl-C while it is drawn for the first time
             self.bar.stop()
             raise
         return self
@@ -69,18 +69,18 @@ class ProgressBar:
 
 
 def amounts(now: Snapshot) -> tuple[int | None, int | None]:
-    """Return how much is done, and of how much: of bytes where their number is known."""
+    """Return the amount done and the total: in bytes where their number is known."""
     return (now.bytes, now.n_bytes) if now.n_bytes else (now.done, now.total)
 
 
 def quality_text(now: Snapshot) -> str:
-    """Return how good predictions have been so far."""
+    """Return the quality of predictions so far."""
     mistakes = "" if now.mistakes is None else f"{now.mistakes / max(1, now.done):.1%} mistakes"
     return mistakes if now.r2 is None else f"R2 {now.r2:.3f}"
 
 
 class Percentage(ProgressColumn):
-    """How much is done, where the total is known."""
+    """The percentage done, where the total is known."""
 
     def render(self, task: Task) -> Text:
         return Text(
@@ -89,9 +89,9 @@ class Percentage(ProgressColumn):
 
 
 class Times(ProgressColumn):
-    """How long it has taken and, where that can be said, how long it is going to take."""
+    """The time elapsed and, where it can be estimated, the time left."""
 
-    max_refresh = 0.5  # or the time left is never steady
+    max_refresh = 0.5  # otherwise the time left flickers
 
     def render(self, task: Task) -> Text:
         left = None if task.total is None else task.time_remaining
@@ -108,7 +108,7 @@ def clock(seconds: float) -> str:
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"
 
 
-# ---- in a notebook: the browser's own bar, updated in place
+# ---- in a notebook: the progress element of the browser, updated in place
 
 
 def in_notebook() -> bool:
@@ -119,7 +119,7 @@ def in_notebook() -> bool:
 
 
 class NotebookBar:
-    """Call it with a snapshot after every block; shown a few times a second at most."""
+    """A bar to call with a snapshot after every block; updated a few times a second at most."""
 
     def __init__(self) -> None:
         self.began = time.perf_counter()
@@ -154,10 +154,10 @@ class NotebookBar:
 
 
 def bar_of(now: Snapshot | None, seconds: float) -> str:
-    """Return how far a run is after so many seconds, as HTML in the colours of the page around it."""
+    """Return the progress of a run after some seconds, as HTML in the colours of its page."""
     if now is None:
         return "<progress></progress>"
     done, total = amounts(now)
-    known = f' value="{min(done or 0, total)}" max="{total}"' if total else ""
+    attributes = f' value="{min(done or 0, total)}" max="{total}"' if total else ""
     texts = [f"{now.done:,} {now.unit}", quality_text(now), f"{seconds:.1f} s"]
-    return f"<progress{known}></progress> {escape(', '.join(text for text in texts if text))}"
+    return f"<progress{attributes}></progress> {escape(', '.join(text for text in texts if text))}"

@@ -1,8 +1,8 @@
-"""What a run records of itself while it learns: mistakes or R2, and which features entered and left the selection.
+"""Records of a run while it learns: mistakes or R2, and the changes of the selection.
 
-It looks eight times per doubling of what was learned, so a long run has few looks more than a short
-one, and what they cost is lost in it. Where looks are depends on counts alone, never on how the
-data comes in blocks.
+A record is made eight times per doubling of the number of rows or features learned, so a long run
+has only a few records more than a short one, and their cost is negligible. The points depend on
+counts alone, never on the blocks in which the data comes.
 """
 
 from __future__ import annotations
@@ -16,25 +16,23 @@ from numpy.typing import NDArray
 
 from .selectors.base import AnyLearner
 
-FIRST_LOOK = 32  # rows, or features for methods that take columns
+FIRST_LOOK = 32  # rows, or features for methods that read columns
 PER_DOUBLING = 8
-MAX_IDS = 50_000  # in a history: beyond that it becomes coarser in time
+MAX_IDS = 50_000  # in a history: a longer one becomes coarser in time
 MAX_FOLLOWED_WHOLE = 10_000  # features of a selection that is followed as a whole
-MAX_FOLLOWED = 1_000  # features, the best, of a larger one
-STORED = (
-    "unit",
-    "at",
-    "entered",
-    "left",
-    "complete",
-)  # of a history, in a record and in the note of a checkpoint
+MAX_FOLLOWED = 1_000  # features that are followed of a larger selection, the best ones
+# the fields of a history in a record and in the note of a checkpoint
+STORED = ("unit", "at", "entered", "left", "complete")
 
 Trace = list[dict[str, float]]
 Ids = NDArray[np.int64]
 
 
 def next_look(count: int) -> int:
-    """The first count after ``count`` at which a run looks at itself: 32, 36, ..., 64, 72, ..., 128, 144, ..."""
+    """Return the first count after ``count`` at which a record is made.
+
+    The counts are 32, 36, ..., 64, 72, ..., 128, 144, ...
+    """
     if count < FIRST_LOOK:
         return FIRST_LOOK
     step = (1 << (count.bit_length() - 1)) // PER_DOUBLING
@@ -42,7 +40,7 @@ def next_look(count: int) -> int:
 
 
 def trace_point(learner: AnyLearner) -> dict[str, float]:
-    """What is known of the predictions so far."""
+    """Return the counters of the predictions so far."""
     counted = learner.results.counters()._asdict()
     return {"rows": learner.n_learned} | {
         name: count for name, count in counted.items() if count is not None
@@ -51,10 +49,10 @@ def trace_point(learner: AnyLearner) -> dict[str, float]:
 
 @dataclass(slots=True, eq=False)
 class History:
-    """Which features were in the selection, and when: what entered and left since the look before.
+    """The changes of the selection: the features that entered and left it since the previous look.
 
-    A selection of very many features is not followed as a whole but by its best ones, and is not
-    ``complete`` then.
+    A very large selection is not followed as a whole, only its best features; then it is not
+    ``complete``.
     """
 
     unit: str
@@ -66,7 +64,7 @@ class History:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> History:
-        """What ``to_dict`` gave, to go on with."""
+        """Return the history that ``to_dict`` stored, to continue it."""
         followed: set[int] = set()
         for entered, left in zip(content["entered"], content["left"], strict=True):
             followed = (followed - set(left)) | set(entered)
@@ -78,7 +76,7 @@ class History:
         return {name: getattr(self, name) for name in STORED}
 
     def note(self, count: int, ids: Ids, scores: NDArray[np.float64]) -> None:
-        """Take note of the selection after so many rows or features."""
+        """Record the selection after so many rows or features."""
         if self.complete and ids.size > MAX_FOLLOWED_WHOLE:
             self.complete, self.now = False, self.now[:0]
             for changes in (self.at, self.entered, self.left):
@@ -88,10 +86,8 @@ class History:
         ids = np.sort(ids)
         if np.array_equal(ids, self.now):
             return
-        now, before = (
-            set(ids.tolist()),
-            set(self.now.tolist()),
-        )  # quicker than arrays, for as few as these
+        # sets are faster than arrays for so few ids
+        now, before = set(ids.tolist()), set(self.now.tolist())
         self.now = ids
         self._add(count, sorted(now - before), sorted(before - now))
         if self.n_ids > MAX_IDS:
@@ -102,48 +98,50 @@ class History:
         return sum(map(len, self.entered)) + sum(map(len, self.left))
 
     def _add(self, count: int, entered: list[int], left: list[int]) -> None:
-        if (
-            self.at and self.at[-1] == count
-        ):  # what is decided at the end is one change with the look before
+        # a change at the end is merged with the one at the same count
+        if self.at and self.at[-1] == count:
             self.at.pop()
-            entered, left = joined(self.entered.pop(), self.left.pop(), entered, left)
+            entered, left = merge_changes(self.entered.pop(), self.left.pop(), entered, left)
         if entered or left:
             self.at.append(count)
             self.entered.append(entered)
             self.left.append(left)
 
     def _halve(self, enough: int) -> None:
-        """Make one change of every two, until there are few enough ids; the selection at the end stays the same."""
+        """Merge changes in pairs until there are few enough ids.
+
+        The selection at the end stays the same.
+        """
         while self.n_ids > enough and len(self.at) > 1:
             looks = list(zip(self.at, self.entered, self.left, strict=True))
             self.at, self.entered, self.left = [], [], []
             for (_, *first), (at, *second) in zip(looks[::2], looks[1::2], strict=False):
-                self._add(at, *joined(*first, *second))
+                self._add(at, *merge_changes(*first, *second))
             if len(looks) % 2:
                 self._add(*looks[-1])
 
 
-def joined(
-    entered: list[int], left: list[int], then: list[int], gone: list[int]
+def merge_changes(
+    entered: list[int], left: list[int], then_entered: list[int], then_left: list[int]
 ) -> tuple[list[int], list[int]]:
-    """Two changes, one after the other, as one: what entered and left, ``then`` entered and was ``gone``."""
-    came = (set(entered) - set(gone)) | (set(then) - set(left))
-    went = (set(left) - set(then)) | (set(gone) - set(entered))
-    return sorted(came), sorted(went)
+    """Return two consecutive changes as one: the ids that entered and the ids that left."""
+    all_entered = (set(entered) - set(then_left)) | (set(then_entered) - set(left))
+    all_left = (set(left) - set(then_entered)) | (set(then_left) - set(entered))
+    return sorted(all_entered), sorted(all_left)
 
 
 @dataclass(slots=True, eq=False)
 class Recording:
-    """The record of a run on its way; a checkpoint has it as its note."""
+    """The records of a run in progress; a checkpoint stores them as its note."""
 
     trace: Trace = field(default_factory=list)
     history: History | None = None
 
     @classmethod
     def from_note(cls, note: Mapping[str, Any]) -> Recording:
-        """Return that of a checkpoint; workers of an engine note no history."""
-        known = note.get("history")
-        return cls(note.get("trace", []), None if known is None else History.from_dict(known))
+        """Return the records of a checkpoint; workers of an engine record no history."""
+        history = note.get("history")
+        return cls(note.get("trace", []), None if history is None else History.from_dict(history))
 
     def to_note(self) -> dict[str, Any]:
         return {
@@ -152,11 +150,11 @@ class Recording:
         }
 
     def restart(self) -> None:
-        """Forget everything: learning begins again."""
+        """Discard all records: learning starts again."""
         self.trace, self.history = [], None
 
     def look(self, learner: AnyLearner) -> None:
-        """Take note of how far a learner is, if this is a count to look at."""
+        """Record the progress of a learner, if its count is one of those to record."""
         count = learner.n_learned
         if next_look(count - 1) != count:
             return
@@ -167,7 +165,7 @@ class Recording:
             self._history_of(learner).note(count, *kept)
 
     def finish(self, learner: AnyLearner) -> None:
-        """Take note of the end: the last row, and the selection as it is now."""
+        """Record the end: the last row, and the selection."""
         count, selection = learner.n_learned, learner.results.selection()
         if learner.reads == "rows" and (not self.trace or self.trace[-1]["rows"] != count):
             self.trace.append(trace_point(learner))

@@ -15,9 +15,9 @@ from .targets import Kind
 
 
 class Entry(NamedTuple):
-    """A line of the registry."""
+    """An entry of the registry."""
 
-    method: str  # its module under selectors, and what it is called there
+    method: str  # its module under selectors, and its name in the module
     estimator: str  # its public class
     paper: str
 
@@ -150,12 +150,17 @@ METHODS = {
 
 
 def method_named(text: str) -> str:
-    """The method that a text names: by its name or its class, in any case, with hyphens, underscores or neither."""
-    known = {_letters(method): method for method in METHODS}
-    method = known.get(_letters(text))
+    """Return the method for a name or the name of its class.
+
+    The case is ignored, and so are hyphens and underscores.
+    """
+    methods = {_letters(method): method for method in METHODS}
+    method = methods.get(_letters(text))
     if method is None:
-        near = [known[letters] for letters in difflib.get_close_matches(_letters(text), known, 3)]
-        hint = f" (did you mean {' or '.join(near)}?)" if near else ""
+        similar = [
+            methods[letters] for letters in difflib.get_close_matches(_letters(text), methods, 3)
+        ]
+        hint = f" (did you mean {' or '.join(similar)}?)" if similar else ""
         raise UsageError(f"there is no method {text!r}{hint}; the methods are {', '.join(METHODS)}")
     return method
 
@@ -172,13 +177,16 @@ def find_method(name: str) -> Method:
 
 
 def refuse_unknown_parameters(method: str, params: Iterable[str], origin: str = "") -> None:
-    """Raise UsageError for what is not a parameter of a method; ``origin`` is the file it is from."""
+    """Raise UsageError for a name that is not a parameter of a method.
+
+    ``origin`` is the file in which it was found.
+    """
     names = find_method(method).parameter_names
     for name in params:
         if name not in names:
             near = did_you_mean(name, names)
             raise UsageError(
-                f"{prefix(origin)}{method} has no parameter {name!r}{near}; it has"
+                f"{prefix(origin)}{method} has no parameter {name!r}{near}; its parameters are"
                 f" {', '.join(names)}"
             )
 
@@ -186,38 +194,39 @@ def refuse_unknown_parameters(method: str, params: Iterable[str], origin: str = 
 def make_learner(
     method: str, params: Mapping[str, Any], seed: int | None = None, origin: str = ""
 ) -> AnyLearner:
-    """Return a learner with these parameters, which are checked, before any data is read.
+    """Return a learner with these parameters, which are checked before any data is read.
 
-    ``seed`` is for methods that draw and were given none; ``origin`` begins the messages.
+    ``seed`` is used by methods that draw random numbers, if their parameters have no seed;
+    ``origin`` begins the messages.
     """
     refuse_unknown_parameters(method, params)
-    found = find_method(method)
-    drawn = (
+    selected = find_method(method)
+    seed_param = (
         {"random_state": seed}
-        if seed is not None and "random_state" in found.parameter_names
+        if seed is not None and "random_state" in selected.parameter_names
         else {}
     )
     try:
-        return found.make(**{**drawn, **params})
+        return selected.make(**{**seed_param, **params})
     except ParameterError as error:
         raise UsageError(f"{prefix(origin)}{error}") from None
 
 
 def methods_for(kind: Kind, reads: Reads) -> list[str]:
-    """Return the methods that learn targets of a kind, those first that read the data in the same way."""
+    """Return the methods that learn a kind of target, first those that read data the same way."""
     able = [method for method in METHODS if kind in find_method(method).targets]
     return sorted(able, key=lambda method: find_method(method).reads != reads)
 
 
 def merge_models(base: Model, parts: Sequence[Model], divisor: float | None = None) -> Model:
-    """Return one model of what the parts learned, each from rows of its own, all going on from ``base``."""
+    """Return one model of several that learned from different rows, all starting from ``base``."""
     from .selectors.rows import merging
 
     return merging.merge_models(find_method(base.method), base, parts, divisor)
 
 
 def load_learner(path: str | Path) -> tuple[AnyLearner, Model]:
-    """Return the learner that ``save`` wrote to ``path``, without scikit-learn, and the model it was made from."""
+    """Return the learner that ``save`` wrote to ``path``, and the model it was made from."""
     model = Model.load(path)
     with refusing_damage(path):
         return find_method(model.method).load(model, str(path)), model

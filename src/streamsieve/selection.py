@@ -1,4 +1,4 @@
-"""The answer: which features."""
+"""The result of a selection: which features are selected."""
 
 from __future__ import annotations
 
@@ -20,20 +20,13 @@ if TYPE_CHECKING:
 
 More = Mapping[str, NDArray[Any] | None]  # other columns, by title, aligned with the indices
 NO_MORE: More = MappingProxyType({})
-FRAME = (
-    "index",
-    "name",
-    "score",
-    "weight",
-    "class",
-    "group",
-    "frequency",
-)  # the columns of a data frame
+# the columns of a data frame
+FRAME = ("index", "name", "score", "weight", "class", "group", "frequency")
 
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One selected feature; ``name`` and ``group`` are None where they are not known."""
+    """A selected feature; ``name`` and ``group`` are None where they are not known."""
 
     index: int
     score: float
@@ -46,19 +39,19 @@ class Selection:
     """The selected features: ids in ascending order, with scores and names aligned.
 
     Its size is that of the selection, not of the data. A larger score is a better feature. ``for
-    feature in selection`` gives each of them as a ``Feature``, best first.
+    feature in selection`` yields each of them as a ``Feature``, best first.
     """
 
     indices: NDArray[np.int64]
     scores: NDArray[np.float64]
     names: NDArray[Any] | None = None
-    groups: NDArray[Any] | None = None  # integers or names, as they were given
+    groups: NDArray[Any] | None = None  # integers or names, as given
 
     def __len__(self) -> int:
         return self.indices.size
 
     def _best_first(self) -> NDArray[np.int64]:
-        """Positions by falling score; of equal scores the lower id comes first."""
+        """Return positions by descending score; of equal scores the lower id comes first."""
         return np.lexsort((self.indices, -self.scores))
 
     def __iter__(self) -> Iterator[Feature]:
@@ -66,18 +59,21 @@ class Selection:
             yield Feature(line["feature"], line["score"], line.get("name"), line.get("group"))
 
     def ranked(self, most: int | None = None, more: More = NO_MORE) -> list[dict[str, Any]]:
-        """Every feature with its ``feature`` (id), ``score`` and, where known, ``name`` and ``group``, best first.
+        """Return every feature as a dictionary, best first.
 
-        The ``most`` best of them, if that is given. ``more`` has other columns, by title, aligned
-        with the indices.
+        Its keys are ``feature`` (the id), ``score`` and, where known, ``name`` and ``group``. With
+        ``most``, only so many of the best features are returned. ``more`` has other columns, by
+        title, aligned with the indices.
         """
-        known = {title: column.tolist() for title, column in self._columns(most, more).items()}
-        return [dict(zip(known, line, strict=True)) for line in zip(*known.values(), strict=True)]
+        columns = {title: column.tolist() for title, column in self._columns(most, more).items()}
+        return [
+            dict(zip(columns, line, strict=True)) for line in zip(*columns.values(), strict=True)
+        ]
 
     def to_frame(self, more: More = NO_MORE) -> pandas.DataFrame:
-        """The features as a pandas DataFrame, best first: ``index`` (the id), ``score`` and, where known, ``name`` and
-        ``group``.
+        """Return the features as a pandas DataFrame, best first.
 
+        Its columns are ``index`` (the id), ``score`` and, where known, ``name`` and ``group``.
         ``more`` has other columns, as in ``ranked``. pandas must be installed.
         """
         try:
@@ -96,17 +92,17 @@ class Selection:
         return pandas.DataFrame({title: columns[title] for title in titles})
 
     def plot(self, axes: Axes | None = None) -> Figures:
-        """Return the pictures that the report has of a selection: the best features by score, and scores by rank.
+        """Return the charts of a selection: the best features by score, and scores by rank.
 
-        A notebook shows them; ``save`` writes them as SVG. The first one is drawn on Matplotlib
-        ``axes``, if given.
+        They are those of the report. A notebook shows them; ``save`` writes them as SVG. The first
+        one is drawn on Matplotlib ``axes``, if given.
         """
         from .report.figures import plot
 
         return plot(self, axes)
 
     def _columns(self, most: int | None, more: More) -> dict[str, NDArray[Any]]:
-        """What is known of the best features, by title, best first."""
+        """Return the known properties of the best features, by title, best first."""
         columns = {
             "feature": self.indices,
             "score": self.scores,
@@ -118,7 +114,7 @@ class Selection:
         return {title: column[order] for title, column in columns.items() if column is not None}
 
     def top(self, k: int) -> Selection:
-        """The ``k`` best of them, still in ascending order of id; of equal scores the lower id is the better."""
+        """Return the ``k`` best features in ascending order of id; ties go to the lower id."""
         best = np.sort(self._best_first()[:k])
         return Selection(
             self.indices[best],

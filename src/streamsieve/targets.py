@@ -1,4 +1,4 @@
-"""What is learned, classes or numbers: how a target is read and checked, whatever form the features come in.
+"""Targets, classes or numbers: how they are read and checked, in any form of the features.
 
 ``Target`` is a target known from the start, for methods that see all rows at once; ``Labels`` are
 classes met row by row.
@@ -24,19 +24,21 @@ KIND_OF_TASK: dict[str, Kind] = {task: kind for kind, task in TASK_OF_KIND.items
 BOTH: frozenset[Kind] = frozenset({"classes", "numbers"})
 ONLY_CLASSES: frozenset[Kind] = frozenset({"classes"})
 ONLY_NUMBERS: frozenset[Kind] = frozenset({"numbers"})
-MAX_PLAUSIBLE_CLASSES = (
-    50  # integers with more different values may as well be numbers: nobody should guess in silence
-)
+# integers with more different values may be numbers to predict, so a guess needs a warning
+MAX_PLAUSIBLE_CLASSES = 50
 
 ADVICE = "rows sorted by class teach little; shuffle them"
-EARLY_ROWS = 2000  # with one class only: say so while there is time to stop
-MIN_ROWS = 50  # to judge the order of the labels by
-MIN_SWITCHES = 0.1  # of those that a random order has
+EARLY_ROWS = 2000  # of one class only: warn while the run can still be stopped
+MIN_ROWS = 50  # for a judgement on the order of the labels
+MIN_SWITCHES = 0.1  # of the switches in a random order
 NONE_YET = -1
 
 
 class NewLabelError(DataError):
-    """A label that is not one of the classes known so far; data that can be read again may begin anew with it."""
+    """A label that is not one of the classes known so far.
+
+    Learning can start again with it if the data can be read again.
+    """
 
     def __init__(self, message: str, label: Any) -> None:
         super().__init__(message)
@@ -47,12 +49,15 @@ class NewLabelError(DataError):
 
 
 class NotClassesError(DataError):
-    """Numbers to predict, for a method that learns classes; ``methods`` are those that learn numbers, if known."""
+    """Numbers to predict were given to a method that learns classes.
+
+    ``methods`` are those that learn numbers, if known.
+    """
 
     def __init__(self, what: str, methods: Sequence[str] = ()) -> None:
         named = f": {', '.join(methods)}" if methods else ""
         super().__init__(
-            f"{what}; make classes of them, or take a method that learns numbers{named}"
+            f"{what}; convert them to classes, or use a method that learns numbers{named}"
         )
         self.what, self.methods = what, tuple(methods)
 
@@ -62,12 +67,15 @@ class NotClassesError(DataError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Target:
-    """A target ready for measuring; ``codes``, ``class_counts`` and ``classes`` are empty where it holds numbers."""
+    """A target ready for measuring.
+
+    ``codes``, ``class_counts`` and ``classes`` are empty where it holds numbers.
+    """
 
     kind: Kind
     numbers: NDArray[np.float64]  # weights (y - centre) / scale: of length 1 if all weights are 1
     codes: NDArray[np.int32]  # the class of every row
-    class_counts: NDArray[np.float64]  # the weights of their rows, added up
+    class_counts: NDArray[np.float64]  # the sums of the weights of their rows
     weights: NDArray[np.float64]  # of rows; they sum to the number of rows
     classes: NDArray[Any]  # sorted
     centre: float
@@ -82,7 +90,7 @@ class Target:
         return self.class_counts.size
 
     def class_rows(self) -> dict[Any, int] | None:
-        """How many rows every class has; None of numbers."""
+        """Return the number of rows of every class; None for numbers."""
         if self.kind == "numbers":
             return None
         counts = np.bincount(self.codes, minlength=self.n_classes)
@@ -96,9 +104,9 @@ def read_target(
     class_weight: str | None = None,
     origin: str = "",
 ) -> Target:
-    """The target of rows that are all known, of a kind that a method can learn.
+    """Return the target of rows that are all known, of a kind that a method can learn.
 
-    Numbers are used as they are, those of classes too; text counts as 0, 1, ... in sorted order.
+    Numbers are used as they are, also as classes; text counts as 0, 1, ... in sorted order.
     """
     refuse_unusable(y, "y", origin)
     y = simple_labels(np.asarray(y), origin)
@@ -121,7 +129,8 @@ def read_target(
     if class_weight is not None:
         if kind == "numbers":
             raise DataError(
-                f"{prefix(origin)}class_weight is for classes, and this target is a regression's"
+                f"{prefix(origin)}class_weight needs a target of classes, but this one holds"
+                " numbers"
             )
         weights = (y.size / (classes.size * np.bincount(codes)))[codes]
     numbers = y.astype(np.float64) if is_number else codes.astype(np.float64)
@@ -139,10 +148,11 @@ def read_target(
 def kind_of(
     y: NDArray[Any], values: NDArray[Any], task: str, kinds: frozenset[Kind], origin: str = ""
 ) -> Kind:
-    """Whether a target with these different ``values`` holds classes or numbers, for a method that learns ``kinds``.
+    """Return the kind of a target with these different ``values``, classes or numbers.
 
-    As scikit-learn's ``type_of_target`` has it, numbers with a fraction are a regression's and all
-    else are classes. A method that knows classes alone takes any two values as such.
+    As in scikit-learn's ``type_of_target``, numbers with fractions are a regression target and
+    anything else is classes. ``kinds`` are those that the method learns; a method that learns only
+    classes accepts any two values.
     """
     continuous = has_fractions(values)
     if task != "auto":
@@ -156,8 +166,8 @@ def kind_of(
     if kinds == ONLY_CLASSES:
         if continuous and values.size > 2:
             raise NotClassesError(
-                f"{prefix(origin)}this method learns classes, and the target is a regression's:"
-                f" numbers with fractions, {values.size:,} different ones"
+                f"{prefix(origin)}this method learns classes, but the target has {values.size:,}"
+                " different numbers with fractions"
             )
         return "classes"
     if not continuous and y.dtype.kind in "iuf" and values.size > MAX_PLAUSIBLE_CLASSES:
@@ -172,24 +182,27 @@ def kind_of(
 
 
 def has_fractions(values: NDArray[Any]) -> bool:
-    """Whether values are numbers, not all of them integers."""
+    """Return True if values are numbers that are not all integers."""
     return values.dtype.kind == "f" and bool((values != np.floor(values)).any())
 
 
 def show(label: Any) -> str:
-    """A label as the user wrote it."""
+    """Return a label as the user wrote it."""
     return repr(label.item() if isinstance(label, np.generic) else label)
 
 
 def is_text(labels: NDArray[Any]) -> bool:
-    """Whether labels are text, not numbers or truth values."""
+    """Return True if labels are text, not numbers or truth values."""
     return labels.dtype.kind in "OUS"
 
 
 def labels_like(
     classes: NDArray[Any] | None, y: NDArray[Any] | None, origin: str
 ) -> NDArray[Any] | None:
-    """Labels that can be compared with ``classes``, or with numbers if that is None; others are refused."""
+    """Return labels that can be compared with ``classes``, or with numbers if ``classes`` is None.
+
+    Raise DataError for other labels.
+    """
     if y is None or not len(y):
         return y
     if classes is None:
@@ -197,30 +210,30 @@ def labels_like(
             return y.astype(np.float64)
         except (TypeError, ValueError):
             raise DataError(
-                f"{prefix(origin)}numbers are predicted, and the target here is {show(y[0])}"
+                f"{prefix(origin)}the model predicts numbers, but the target here is {show(y[0])}"
             ) from None
     if is_text(y) != is_text(classes):
         kinds = ("text", "numbers") if is_text(y) else ("numbers", "text")
         raise DataError(
             f"{prefix(origin)}the labels are {kinds[0]}, such as {show(y[0])}, but {kinds[1]}, such"
-            f" as {show(classes[0])}, in the training; write them alike"
+            f" as {show(classes[0])}, in training; write them in one form"
         )
     return y
 
 
 class Encoded(NamedTuple):
-    """The targets of some rows as they are learned: numbers of classes, or numbers."""
+    """The targets of some rows in the form in which they are learned: class codes, or numbers."""
 
     answers: NDArray[Any]
-    classes: NDArray[Any]  # that there are with these rows, sorted
-    swap: bool  # the class known before is now the first of two
+    classes: NDArray[Any]  # known after these rows, sorted
+    swap: bool  # True if the only class known before is now the first of two
 
 
 class Labels:
-    """The classes, sorted, and what the order of the labels has been so far.
+    """The classes, sorted, and statistics of the order of the labels so far.
 
     Without ``classes`` the first two labels met are the classes. While only one is known it counts
-    as the second, the positive one; ``encode`` says when another, larger than it, swaps them.
+    as the second, positive class; ``encode`` says when another one, larger than it, swaps them.
     """
 
     def __init__(self, classes: Any | None = None) -> None:
@@ -231,9 +244,8 @@ class Labels:
                 f"two classes are needed, {self.classes.size} given: {self.classes.tolist()}"
             )
         self.counts = np.zeros(max(2, self.classes.size), np.int64)  # rows of each class
-        self.order = np.array(
-            [0, NONE_YET]
-        )  # changes of class from row to row, class of the last row
+        # the number of changes of class from row to row, and the class of the last row
+        self.order = np.array([0, NONE_YET])
         self._codes: tuple[NDArray[Any] | None, dict[Any, int]] = None, {}  # of these classes
 
     @property
@@ -245,10 +257,10 @@ class Labels:
         return int(self.counts.sum())
 
     def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> Encoded:
-        """Return the number of each row's class, and the classes with those that these rows add; refuse others.
+        """Return the code of the class of each row, and the classes known with these rows.
 
-        Nothing is changed: ``learn_classes`` and ``count`` do that, once nobody else refuses the
-        rows.
+        Raise an error for a label that is not a class. Nothing is changed: ``learn_classes`` and
+        ``count`` do that, once the rows are accepted.
         """
         if y is None:
             raise DataError(f"{prefix(origin)}the rows have no labels, and learning needs them")
@@ -267,35 +279,43 @@ class Labels:
         try:
             codes = np.searchsorted(classes, y)
         except TypeError:  # text among numbers, or numbers among text
-            raise self._unknown(y[0], classes, row_prefix(origin, rows_before, 0)) from None
+            raise self._unknown_label_error(
+                y[0], classes, row_prefix(origin, rows_before, 0)
+            ) from None
         codes[codes == classes.size] = 0
         wrong = np.flatnonzero(classes[codes] != y)
         if wrong.size:
-            raise self._unknown(
+            raise self._unknown_label_error(
                 y[wrong[0]], classes, row_prefix(origin, rows_before, int(wrong[0]))
             )
         codes += self.n_classes - classes.size  # one class alone is the second
         return Encoded(codes.astype(np.int64, copy=False), classes, swap)
 
     def learn_classes(self, encoded: Encoded) -> None:
-        """Take the classes with those that some rows add."""
+        """Take over the classes known with some rows."""
         self.classes = encoded.classes
         if encoded.swap:
             self.counts = self.counts[::-1].copy()
             self.order[1] = 1 - self.order[1]
 
     def _code_of(self, label: Any) -> int | None:
-        """The number of a class that is known, without the arrays that many labels are worth; None of any other."""
+        """Return the code of a known class; None for any other label.
+
+        It avoids the arrays that are worth creating for many labels only.
+        """
         if self._codes[0] is not self.classes:
             first = self.n_classes - self.classes.size  # one class alone is the second
             self._codes = (
                 self.classes,
-                {known: code for code, known in enumerate(self.classes.tolist(), first)},
+                {
+                    class_label: code
+                    for code, class_label in enumerate(self.classes.tolist(), first)
+                },
             )
         return self._codes[1].get(label.item() if isinstance(label, np.generic) else label)
 
     def count(self, codes: NDArray[np.int64]) -> None:
-        """Take note of rows that were learned."""
+        """Count rows that were learned."""
         if codes.size == 1:
             self.counts[codes[0]] += 1
         else:
@@ -307,50 +327,52 @@ class Labels:
             self.order[1] = codes[-1]
 
     def _with_first(self, y: NDArray[Any]) -> NDArray[Any]:
-        """Return the classes with the first labels met, up to two."""
-        found, first = np.unique(y, return_index=True)
-        before = self.classes.tolist()
-        new = [label for label in found[np.argsort(first)].tolist() if label not in before]
-        return np.unique(before + new[: 2 - len(before)])
+        """Return the classes with the first labels met added, up to two."""
+        distinct, first = np.unique(y, return_index=True)
+        previous = self.classes.tolist()
+        new = [label for label in distinct[np.argsort(first)].tolist() if label not in previous]
+        return np.unique(previous + new[: 2 - len(previous)])
 
-    def _unknown(self, label: Any, classes: NDArray[Any], where: str) -> DataError:
-        known = " and ".join(show(known) for known in classes)
+    def _unknown_label_error(self, label: Any, classes: NDArray[Any], where: str) -> DataError:
+        """Return the error for a label that is not a class."""
+        known_classes = " and ".join(show(each) for each in classes)
         if self.given:
             cure = "is not one of the classes given; correct the label or the classes"
         elif has_fractions(np.array([label, *classes.tolist()])):
             return NotClassesError(
-                f"{where}label {show(label)} is a third one beside {known}, and numbers with"
-                " fractions are hardly classes"
+                f"{where}label {show(label)} is a third one beside {known_classes}, and numbers"
+                " with fractions are hardly classes"
             )
         else:
             cure = (
-                f"is a third class beside {known}; name all classes:"
+                f"is a third class beside {known_classes}; name all classes:"
                 f" {spell('classes', ['A', 'B', 'C'])}"
             )
         return NewLabelError(f"{where}label {show(label)} {cure}", label)
 
     def refuse_one_class(self, origin: str) -> None:
-        """At the end of the data: at least two classes must have been there."""
+        """Raise DataError, at the end of the data, if fewer than two classes were met."""
         if np.count_nonzero(self.counts) >= 2:
             return
         if not self.n_rows:
             raise DataError(f"{prefix(origin)}there are no rows to learn from")
         raise DataError(
-            f"{prefix(origin)}all {self.n_rows:,} rows are of one class, {show(self._only())}; "
-            "learning needs rows of two classes"
+            f"{prefix(origin)}all {self.n_rows:,} rows are of one class,"
+            f" {show(self._only_class())}; learning needs rows of two classes"
         )
 
-    def _only(self) -> Any:
+    def _only_class(self) -> Any:
+        """Return the most frequent class."""
         return self.classes[np.argmax(self.counts) - (self.n_classes - self.classes.size)]
 
     def order_warning(self, at_end: bool) -> str | None:
-        """What to say about rows that come sorted by class, if they do."""
+        """Return a warning on rows that are sorted by class; None if they are not."""
         changes = int(self.order[0])
         if changes and not at_end:
             return None
         rows = self.n_rows
         if not at_end and rows >= EARLY_ROWS and self.counts.max() == rows:
-            return f"the first {rows:,} rows are all of class {show(self._only())}: {ADVICE}"
+            return f"the first {rows:,} rows are all of class {show(self._only_class())}: {ADVICE}"
         expected = rows - float((self.counts.astype(float) ** 2).sum()) / max(rows, 1)
         if at_end and rows >= MIN_ROWS and changes < MIN_SWITCHES * expected:
             return f"the class changes only {changes:,} times in {rows:,} rows: {ADVICE}"
@@ -358,13 +380,16 @@ class Labels:
 
 
 def as_classes(classes: Any) -> NDArray[Any]:
-    """Classes that somebody has named, as labels."""
+    """Return the classes that a user gives, as labels."""
     refuse_unusable(classes, "classes")
     return simple_labels(np.asarray(classes))
 
 
 def classes_from_text(texts: NDArray[Any], kind: str) -> NDArray[Any]:
-    """Classes written on a command line as labels of the kind that rows have; as they are if that makes no two."""
+    """Return classes written on a command line as labels of the kind that the rows have.
+
+    They are returned as they are if the conversion would make two of them equal.
+    """
     truth = {"true": True, "false": False, "1": True, "0": False}
     try:
         if kind == "b":

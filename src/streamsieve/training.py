@@ -1,4 +1,4 @@
-"""The one driver: from a source to a trained learner, with passes, timing, progress, checkpoints."""
+"""The driver: from a source to a trained learner, with passes, timing, progress and checkpoints."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ from .sources.base import ColumnSource, DataSource, Missing, Report, by_rows
 from .sources.columns import OrderedColumns, by_columns
 from .sources.groups import Grouping, given_groups, grouping_of
 
-notes = logging.getLogger("streamsieve")
+logger = logging.getLogger("streamsieve")
 
 B = TypeVar("B")
 
 
 class Progress(NamedTuple):
-    """How far a run is; what is not known is None."""
+    """The progress of a run; unknown values are None."""
 
     done: int
     total: int | None
@@ -47,7 +47,7 @@ Watch = Callable[[Progress], None]
 
 
 class Checkpoint(NamedTuple):
-    """Where to keep what was learned so far, and after how many rows, or features, each time."""
+    """The file to which a learner is saved, and the number of rows or features between saves."""
 
     path: Path
     every: int
@@ -55,10 +55,11 @@ class Checkpoint(NamedTuple):
 
 @dataclass(slots=True)
 class Training:
-    """What a training took: seconds in all, reading, learning and compiling kernels; mistakes on the way.
+    """The cost of a training: seconds in all, reading, learning and compiling; and its records.
 
-    ``remarks`` are what a user should know of the result, ``history`` is when features entered and
-    left the selection, if that was recorded, and ``details`` how it was trained on several workers.
+    ``trace`` has the mistakes on the way, and ``remarks`` are findings for the user. ``history``
+    has the changes of the selection, if they were recorded, and ``details`` describe a training on
+    several workers.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
@@ -69,41 +70,46 @@ class Training:
 
 
 class Feed(ABC, Generic[B]):
-    """What a learner is fed with: the data in blocks of its kind. Blocks of rows or columns can be cut."""
+    """The data for a learner, in blocks of its kind.
+
+    Blocks of rows or columns can be cut.
+    """
 
     unit = "rows"
 
     def __init__(self, source: DataSource, y: NDArray[Any] | None, total: int | None) -> None:
         self.source, self.y, self.total = source, y, total
 
-    group_names: NDArray[Any] | None = None  # what groups of features are called
+    group_names: NDArray[Any] | None = None  # the names of groups of features
 
     def feature_names(self) -> NDArray[Any] | None:
-        """Return the names of all features, for a learner to start with."""
+        """Return the names of all features that are known at the start."""
         return self.source.all_names()
 
     def look(self) -> Look:
-        """What there still is of the data, after the last block."""
+        """Return a sample of the data, after the last block."""
         return Look()
 
     def remarks(self, learner: AnyLearner) -> list[Remark]:
-        """What a user should know of the data in the hands of a learner."""
+        """Return findings for the user on the data, for this learner."""
         return []
 
     @abstractmethod
     def blocks(self) -> Iterator[B]:
-        """All blocks, once more from the first."""
+        """Yield all blocks, starting again from the first."""
 
     @abstractmethod
     def size(self, block: B) -> int:
-        """How many units a block has."""
+        """Return the number of units in a block."""
 
     @abstractmethod
     def part(self, block: B, start: int, stop: int) -> B:
-        """The units of a block from ``start`` to before ``stop``."""
+        """Return the units of a block from ``start`` to before ``stop``."""
 
 
 class RowFeed(Feed[RowBlock]):
+    """The rows of a source."""
+
     def __init__(self, source: DataSource, missing: Missing) -> None:
         super().__init__(source, None, source.n_rows)
         self.rows, self.missing = by_rows(source), missing
@@ -112,10 +118,9 @@ class RowFeed(Feed[RowBlock]):
     def blocks(self) -> Iterator[RowBlock]:
         self.sample = Sample()
         for rows in self.rows.row_blocks(self.missing):
-            block = (
-                rows.without_weightless()
-            )  # as learners count rows, which are found again by their number
-            if self.missing == "error":  # or there are values that nobody may read
+            # learners count rows, and identify them by their number
+            block = rows.without_weightless()
+            if self.missing == "error":  # otherwise there are values that must not be read
                 self.sample.add(block)
             yield block
 
@@ -130,10 +135,10 @@ class RowFeed(Feed[RowBlock]):
 
 
 class ColumnFeed(Feed[ColumnBlock]):
-    """Columns, of a source that has them or transposed; those of a group together, if ``groups`` are given.
+    """The columns of a source, transposed if necessary; those of a group together, with ``groups``.
 
-    A ``Grouping`` is that of columns that are in order already. Without ``groups``, a method that
-    ``wants_groups`` takes the features of a column of text for one.
+    A ``Grouping`` belongs to columns that are in order already. Without ``groups``, a method that
+    ``wants_groups`` uses the features of a column of text as a group.
     """
 
     unit = "features"
@@ -146,19 +151,19 @@ class ColumnFeed(Feed[ColumnBlock]):
         report: Report | None,
         wants_groups: bool = False,
     ) -> None:
-        known = groups if groups is None or isinstance(groups, Grouping) else given_groups(groups)
+        given = groups if groups is None or isinstance(groups, Grouping) else given_groups(groups)
         columns: ColumnSource = by_columns(source, report)
         if (
-            known is None
+            given is None
             and wants_groups
             and source.encoding is not None
             and source.encoding.has_groups
         ):
-            known = given_groups(source.encoding.groups)
-        if known is None or isinstance(known, Grouping):
-            self.groups: Grouping | None = known
+            given = given_groups(source.encoding.groups)
+        if given is None or isinstance(given, Grouping):
+            self.groups: Grouping | None = given
         else:
-            self.groups = grouping_of(known, source, columns)
+            self.groups = grouping_of(given, source, columns)
             order = self.groups.order() if columns.rewindable else None
             columns = columns if order is None else OrderedColumns(columns, order)
         self.columns = columns
@@ -166,7 +171,7 @@ class ColumnFeed(Feed[ColumnBlock]):
         super().__init__(columns, columns.targets() if y is None else y, columns.n_features)
 
     def feature_names(self) -> NDArray[Any] | None:
-        return self.columns.feature_names  # or columns bring their names with them
+        return self.columns.feature_names  # None if every block has the names of its columns
 
     def blocks(self) -> Iterator[ColumnBlock]:
         for block in self.columns.column_blocks():
@@ -194,8 +199,8 @@ class MatrixFeed(Feed[Matrix]):
     unit = "features"
 
     def __init__(self, source: DataSource, y: NDArray[Any] | None, report: Report | None) -> None:
-        self.matrix, found = matrix_of(source, report)
-        super().__init__(source, found if y is None else y, self.matrix.n_features)
+        self.matrix, target = matrix_of(source, report)
+        super().__init__(source, target if y is None else y, self.matrix.n_features)
 
     def blocks(self) -> Iterator[Matrix]:
         yield self.matrix
@@ -211,7 +216,7 @@ class MatrixFeed(Feed[Matrix]):
 
 
 def reporter(watch: Watch | None, source: DataSource) -> Report:
-    """Return what tells a watch how far something that reads a source is."""
+    """Return a function that passes the progress of reading a source to a watch."""
 
     def report(unit: str, count: int, total: int | None) -> None:
         if watch:
@@ -222,7 +227,10 @@ def reporter(watch: Watch | None, source: DataSource) -> Report:
 
 @contextmanager
 def watching(watch: Watch | None, progress: bool) -> Generator[Watch | None]:
-    """What is called with every snapshot: ``watch`` and, with ``progress``, a bar in the terminal or notebook."""
+    """Yield the function to call with every snapshot.
+
+    It is ``watch`` and, with ``progress``, a bar in the terminal or notebook.
+    """
     if not progress:
         yield watch
         return
@@ -230,12 +238,12 @@ def watching(watch: Watch | None, progress: bool) -> Generator[Watch | None]:
 
     with NotebookBar() if in_notebook() else ProgressBar() as bar:
 
-        def both(now: Progress) -> None:
+        def watch_and_show(now: Progress) -> None:
             bar(now)
             if watch:
                 watch(now)
 
-        yield both
+        yield watch_and_show
 
 
 def train(
@@ -249,16 +257,17 @@ def train(
     checkpoint: Checkpoint | None = None,
     recording: Recording | None = None,
 ) -> Training:
-    """Learn from a source, all of it or what is left after a checkpoint.
+    """Learn from a source, all of it or the part after a checkpoint.
 
-    A learner that has started goes on after what it has learned, and so does its ``recording``.
-    ``y`` is the target of columns that come without one. Without ``classes`` rows are learned from
-    the start once more if more than two turn out to be there.
+    A learner that has started continues after what it has learned, and so does its ``recording``.
+    ``y`` is the target of columns that come without one. Without ``classes``, rows are learned from
+    the start again if there turn out to be more than two.
     """
-    recording = None if learner.reads == "matrix" else recording  # which is learned in one piece
+    # a matrix is learned in one piece
+    recording = None if learner.reads == "matrix" else recording
 
-    def attempt(classes: Any | None, again: bool) -> Training:
-        if again and recording is not None:
+    def attempt(classes: Any | None, is_restart: bool) -> Training:
+        if is_restart and recording is not None:
             recording.restart()
         return train_with(learner, source, y, classes, groups, watch, checkpoint, recording)
 
@@ -275,15 +284,15 @@ def train_with(
     checkpoint: Checkpoint | None,
     recording: Recording | None,
 ) -> Training:
-    """Learn from a source with the classes that are known: the only loop over blocks."""
+    """Learn from a source with the classes that are known. This is the only loop over blocks."""
     done, clock, report = Training(), Clock(), reporter(watch, source)
-    notes.info("reading %s", source.name)
+    logger.info("reading %s", source.name)
     learner.note_source(source)
     feed = feed_for(learner, source, y, groups, report)
     passes = learner.passes_over(feed.source)
     if passes > 1 and not feed.source.rewindable:
         raise UsageError(
-            f"{source.name}: can be read only once, and {passes} passes are asked for; save it to a"
+            f"{source.name}: can be read only once, but {passes} passes are needed; save it to a"
             " file"
         )
     if not learner.started:
@@ -302,7 +311,7 @@ def train_with(
             saves = checkpoint is not None and learner.n_learned % checkpoint.every == 0
             if checkpoint is not None and saves:
                 learner.save(checkpoint.path, None if recording is None else recording.to_note())
-                notes.info(
+                logger.info(
                     "checkpoint after %s %s: %s",
                     f"{learner.n_learned:,}",
                     feed.unit,
@@ -310,7 +319,7 @@ def train_with(
                 )
             if watch and (ends_block or saves):
                 watch(progress_of(learner, feed, passes))
-    notes.info("read all of %s: %s %s learned", source.name, f"{learner.n_learned:,}", feed.unit)
+    logger.info("read all of %s: %s %s learned", source.name, f"{learner.n_learned:,}", feed.unit)
     with clock.learning():
         learner.finish(source.name)
         done.remarks = [
@@ -328,7 +337,10 @@ def train_with(
 
 
 class Clock:
-    """Tells learning, compiling kernels and all else, which is reading, apart; it starts when it is made."""
+    """Measures learning, compiling kernels and reading, which is all other time.
+
+    It starts when it is created.
+    """
 
     def __init__(self) -> None:
         self.began, self.compiled = time.perf_counter(), compile_seconds()
@@ -336,20 +348,20 @@ class Clock:
 
     @contextmanager
     def learning(self) -> Iterator[None]:
-        """What is done now is learning, but for what is compiled meanwhile, on whichever thread."""
+        """Count the time in the context as learning, except for compilation on any thread."""
         began, compiled = time.perf_counter(), compile_seconds()
         yield
         self.learned += time.perf_counter() - began - (compile_seconds() - compiled)
 
     def seconds(self) -> dict[str, float]:
-        """Where the time went."""
+        """Return the seconds of each kind."""
         total, compiling = time.perf_counter() - self.began, compile_seconds() - self.compiled
         reading = max(0.0, total - self.learned - compiling)
         return {"total": total, "read": reading, "learn": self.learned, "compile": compiling}
 
 
 def remarks_on(source: DataSource) -> list[Remark]:
-    """What a user should know of how data was read."""
+    """Return findings for the user on how data was read."""
     return [Remark(note.kind, "note", note.message, note.advice) for note in source.facts.notes]
 
 
@@ -360,7 +372,7 @@ def feed_for(
     groups: Any | None,
     report: Report,
 ) -> Feed[Any]:
-    """The data as a learner reads it."""
+    """Return the data in the form in which a learner reads it."""
     if learner.reads == "rows":
         return RowFeed(source, learner.missing_rows)
     if learner.reads == "columns":
@@ -375,9 +387,9 @@ def pieces(
     checkpoint: Checkpoint | None = None,
     recording: Recording | None = None,
 ) -> Generator[tuple[B, bool]]:
-    """The blocks of all passes after what was learned already, cut where something is to be noted.
+    """Yield the blocks of all passes that are not learned yet, cut where something is recorded.
 
-    With each goes whether it ends a block of the feed.
+    With each comes a flag: True if it ends a block of the feed.
     """
     done, seen = learner.n_learned if learner.started else 0, 0
     for number in range(passes):
@@ -399,7 +411,7 @@ def pieces(
 
 
 def next_cut(count: int, checkpoint: Checkpoint | None, recording: Recording | None) -> int:
-    """The first count after ``count`` at which something is to be noted."""
+    """Return the first count after ``count`` at which something is recorded."""
     look = 2**62 if recording is None else next_look(count)
     return (
         look
@@ -409,6 +421,7 @@ def next_cut(count: int, checkpoint: Checkpoint | None, recording: Recording | N
 
 
 def progress_of(learner: AnyLearner, feed: Feed[Any], passes: int) -> Progress:
+    """Return the progress of a learner in a number of passes."""
     source, total = feed.source, None if feed.total is None else feed.total * passes
     n_bytes = (
         None

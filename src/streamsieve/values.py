@@ -1,7 +1,7 @@
-"""Values from outside that cannot be used as they are: what would lose something on its way to numbers is refused.
+"""Checks of values from outside that cannot be used as they are.
 
-A mask, an imaginary part, a date or the fields of a record would be gone without a word if they
-were just converted.
+Values that would lose information when converted to numbers are rejected: a mask, an imaginary
+part, a date or the fields of a record would be dropped silently.
 """
 
 from __future__ import annotations
@@ -33,7 +33,8 @@ CURES = {
     RECORDS: "give their fields as columns of their own",
 }
 OF_KIND = {"c": COMPLEX, "M": DATES, "m": SPANS, "V": RECORDS}  # NumPy's
-OF_NAME = {  # how the types of pandas, polars and Arrow begin, in lower case; the first that fits counts
+# prefixes of the type names of pandas, polars and Arrow, in lower case; the first match counts
+OF_NAME = {
     "complex": COMPLEX,
     "datetime": DATES,
     "timestamp": DATES,
@@ -49,11 +50,8 @@ OF_NAME = {  # how the types of pandas, polars and Arrow begin, in lower case; t
     "fixed_size_list": RECORDS,
     "map": RECORDS,
 }
-AROUND = (
-    "sparse[",
-    "dictionary<values=",
-    "torch.",
-)  # what may be before the type of the values themselves
+# prefixes that may precede the type of the values
+AROUND = ("sparse[", "dictionary<values=", "torch.")
 OF_OBJECT: tuple[tuple[tuple[type, ...], str], ...] = (
     ((complex, np.complexfloating), COMPLEX),
     ((date, np.datetime64), DATES),
@@ -63,14 +61,15 @@ OF_OBJECT: tuple[tuple[tuple[type, ...], str], ...] = (
 
 
 def is_sparse(matrix: Any) -> bool:
-    """Whether this is one of SciPy's sparse matrices."""
+    """Return True for a sparse matrix of SciPy."""
     return hasattr(matrix, "tocsr")
 
 
 def refuse_unusable(values: Any, what: str, origin: str = "") -> None:
-    """Refuse a matrix, a table, labels or weights that would lose something, or that point nowhere.
+    """Raise DataError for a matrix, table, labels or weights that cannot be used without loss.
 
-    ``what`` is what the caller calls them, such as ``X``.
+    That includes a sparse matrix with invalid indices. ``what`` is their name for the caller, such
+    as ``X``.
     """
     if is_masked(values):
         raise DataError(
@@ -84,21 +83,20 @@ def refuse_unusable(values: Any, what: str, origin: str = "") -> None:
 
 
 def unusable(what: str, loss: str, origin: str) -> DataError:
-    """What to say of values that would lose something."""
-    start = (
-        "Complex data not supported: " if loss == COMPLEX else ""
-    )  # as scikit-learn's checks want it
+    """Return the error for values that would lose something."""
+    # as the checks of scikit-learn require
+    start = "Complex data not supported: " if loss == COMPLEX else ""
     return DataError(f"{prefix(origin)}{start}{what} holds {loss}; {CURES[loss]}")
 
 
 def is_masked(values: Any) -> bool:
-    """Whether these are a masked array, or rows some of which are."""
+    """Return True for a masked array, or rows of which some are masked."""
     rows = values if isinstance(values, list | tuple) else [values]
     return any(isinstance(row, np.ma.MaskedArray) for row in rows)
 
 
 def losses_in(values: Any) -> Iterator[tuple[Any, str]]:
-    """What would be lost, with the name of the column if there are columns."""
+    """Yield what would be lost, with the name of the column if there are columns."""
     if type(values).__module__.startswith("pyarrow"):
         schema = getattr(values, "schema", None)
         named = (
@@ -117,15 +115,18 @@ def losses_in(values: Any) -> Iterator[tuple[Any, str]]:
             if loss:
                 yield name, loss
     else:
-        found = as_array(values) if isinstance(values, list | tuple) else values
-        dtype = getattr(found, "dtype", None)
-        loss = loss_among(np.asarray(found)) if is_object(dtype) else loss_of(dtype)
+        array = as_array(values) if isinstance(values, list | tuple) else values
+        dtype = getattr(array, "dtype", None)
+        loss = loss_among(np.asarray(array)) if is_object(dtype) else loss_of(dtype)
         if loss:
             yield None, loss
 
 
 def as_array(values: list[Any] | tuple[Any, ...]) -> NDArray[Any] | None:
-    """A list as an array; None if its rows differ in length, which whoever converts it will say."""
+    """Return a list as an array; None if its rows differ in length.
+
+    The error for that is raised by the later conversion.
+    """
     try:
         return np.asarray(values)
     except ValueError:
@@ -133,28 +134,28 @@ def as_array(values: list[Any] | tuple[Any, ...]) -> NDArray[Any] | None:
 
 
 def is_object(dtype: Any) -> bool:
-    """Whether values of a type are any objects of Python's."""
+    """Return True if values of a type are arbitrary Python objects."""
     return isinstance(dtype, np.dtype) and dtype.kind == "O"
 
 
 def loss_of(dtype: Any) -> str | None:
-    """What values of a type would lose as numbers or labels, if anything."""
+    """Return what values of a type would lose as numbers or labels; None if nothing."""
     if isinstance(dtype, np.dtype):
         return OF_KIND.get(dtype.kind)
     categories = getattr(dtype, "categories", None)
     if categories is not None and hasattr(categories, "dtype"):  # of pandas
         return loss_of(categories.dtype)
     name = str(dtype).lower()
-    for around in AROUND:
-        name = name.removeprefix(around)
+    for type_prefix in AROUND:
+        name = name.removeprefix(type_prefix)
     return next((loss for start, loss in OF_NAME.items() if name.startswith(start)), None)
 
 
 def loss_among(objects: NDArray[Any]) -> str | None:
-    """What objects would lose as numbers or labels, if one of them does."""
+    """Return what objects would lose as numbers or labels; None if nothing."""
     kinds = set(map(type, objects.ravel().tolist())) if objects.dtype == object else set()
     return next(
-        (loss for known, loss in OF_OBJECT if any(issubclass(kind, known) for kind in kinds)), None
+        (loss for types, loss in OF_OBJECT if any(issubclass(kind, types) for kind in kinds)), None
     )
 
 
@@ -162,9 +163,9 @@ def loss_among(objects: NDArray[Any]) -> str | None:
 
 
 def simple_labels(labels: NDArray[Any], origin: str = "") -> NDArray[Any]:
-    """Labels that a model file can hold: text, or numbers of this machine; objects that are numbers become such.
+    """Return labels in a form that a model file can hold: text, or numbers in native byte order.
 
-    A label that is missing, None, is left to whoever knows what to say of it.
+    Objects that are numbers become such. A missing label, None, is left to the caller.
     """
     if labels.dtype.kind in "iuf":
         return labels.astype(
@@ -172,27 +173,27 @@ def simple_labels(labels: NDArray[Any], origin: str = "") -> NDArray[Any]:
         )
     if labels.dtype != object:
         return labels
-    there = [label for label in labels.tolist() if label is not None]
-    kinds = set(map(type, there))
+    present = [label for label in labels.tolist() if label is not None]
+    kinds = set(map(type, present))
     if all(issubclass(kind, str) for kind in kinds) or all(
         issubclass(kind, bytes) for kind in kinds
     ):
         return labels
     if all(issubclass(kind, bool | np.bool_) for kind in kinds):
-        return labels if len(there) < len(labels) else labels.astype(bool)
+        return labels if len(present) < len(labels) else labels.astype(bool)
     for row, label in enumerate(labels.tolist()):
-        at, shown = (
+        start, type_name = (
             f"{prefix(origin)}row {row + 1}: the label {str(label)[:40]!r}",
             type(label).__name__,
         )
         if not isinstance(label, Real | Decimal | NoneType) or isinstance(label, bool | np.bool_):
-            raise DataError(f"{at} is of type {shown}; labels are all text or all numbers")
+            raise DataError(f"{start} is of type {type_name}; labels are all text or all numbers")
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise DataError(
-                f"{at} has more than 64 bits; give such labels as text, or as floats if they are"
-                " numbers to predict"
+                f"{start} has more than 64 bits; give such labels as text, or as floats if"
+                " they are numbers to predict"
             )
-    integers = len(there) == len(labels) and all(
+    integers = len(present) == len(labels) and all(
         issubclass(kind, int | np.integer) for kind in kinds
     )
     return labels.astype(np.int64 if integers else np.float64)
@@ -202,11 +203,14 @@ def simple_labels(labels: NDArray[Any], origin: str = "") -> NDArray[Any]:
 
 
 def sound_sparse(matrix: Any, what: str, origin: str = "") -> Any:
-    """A sparse matrix as CSR or CSC whose indices are known to be inside, of a type that SciPy makes itself."""
+    """Return a sparse matrix as CSR or CSC with valid indices of a standard integer type.
+
+    Raise DataError if an index is out of range.
+    """
     refuse_unusable(matrix, what, origin)
     if matrix.format not in ("csr", "csc"):
         matrix = matrix.tocsr()
-        refuse_broken(matrix, what, origin)  # some forms show only then where their entries are
+        refuse_broken(matrix, what, origin)  # some formats have no indices before the conversion
     if any(array.dtype not in (np.int32, np.int64) for array in (matrix.indices, matrix.indptr)):
         indices, indptr = (array.astype(np.int64) for array in (matrix.indices, matrix.indptr))
         matrix = type(matrix)((matrix.data, indices, indptr), shape=matrix.shape)
@@ -214,28 +218,31 @@ def sound_sparse(matrix: Any, what: str, origin: str = "") -> Any:
 
 
 def refuse_broken(matrix: Any, what: str, origin: str) -> None:
-    """Refuse a sparse matrix whose indices point out of it: SciPy's compiled code and the kernels believe them."""
-    wrong = None
+    """Raise DataError for a sparse matrix with indices out of range.
+
+    The compiled code of SciPy and the kernels do not check them.
+    """
+    problem = None
     if matrix.format in ("csr", "csc", "bsr"):
         block = matrix.blocksize if matrix.format == "bsr" else (1, 1)
         lines, width = matrix.shape[0] // block[0], matrix.shape[1] // block[1]
         if matrix.format == "csc":
             lines, width = width, lines
-        wrong = fault_of(matrix.indptr, matrix.indices, len(matrix.data), lines, width)
+        problem = fault_of(matrix.indptr, matrix.indices, len(matrix.data), lines, width)
     elif matrix.format == "coo" and not all(
         in_range(ids, size) for ids, size in zip(matrix.coords, matrix.shape, strict=True)
     ):
-        wrong = "an index is negative or beyond its shape"
-    if wrong:
+        problem = "an index is negative or beyond its shape"
+    if problem:
         raise DataError(
-            f"{prefix(origin)}{what} is a damaged sparse matrix: {wrong}; build it again"
+            f"{prefix(origin)}{what} is a damaged sparse matrix: {problem}; build it again"
         )
 
 
 def fault_of(
     indptr: NDArray[Any], indices: NDArray[Any], n_values: int, lines: int, width: int
 ) -> str | None:
-    """What is wrong with the lines of a sparse matrix, if anything."""
+    """Return what is wrong with the lines of a sparse matrix; None if nothing."""
     if (
         indptr.ndim != 1
         or indices.ndim != 1
@@ -251,7 +258,7 @@ def fault_of(
         return f"its indptr does not ascend from 0 for {lines:,} lines"
     if indptr[-1] > min(indices.size, n_values):
         return (
-            f"its indptr ends at {int(indptr[-1]):,}, and there are {min(indices.size, n_values):,}"
+            f"its indptr ends at {int(indptr[-1]):,}, but there are {min(indices.size, n_values):,}"
             " entries"
         )
     if not in_range(indices[: indptr[-1]], width):
@@ -260,12 +267,12 @@ def fault_of(
 
 
 def in_range(indices: NDArray[Any], size: int) -> bool:
-    """Whether all of these are indices of something of a size."""
+    """Return True if all indices are from 0 to below ``size``."""
     return not indices.size or (int(indices.min()) >= 0 and int(indices.max()) < size)
 
 
 def ascends(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
-    """Whether the indices of every line ascend, none of them twice."""
+    """Return True if the indices of every line ascend without repetition."""
     rises = indices[1:] > indices[:-1]
     starts = indptr[1:-1]
     rises[starts[(starts > 0) & (starts < indices.size)] - 1] = True
@@ -276,7 +283,7 @@ def ascends(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
 
 
 def refuse_unfit(what: str, indptr: Any, indices: Any, values: Any, width: int) -> None:
-    """Refuse arrays that are not those of a block: the kernels believe what they are given."""
+    """Raise DataError if arrays do not form a valid block; the kernels do not check them."""
     for name, array in (("indptr", indptr), ("indices", indices), ("values", values)):
         refuse_unusable(array, name)
     lines, ids, numbers = (np.asarray(array) for array in (indptr, indices, values))
@@ -285,24 +292,24 @@ def refuse_unfit(what: str, indptr: Any, indices: Any, values: Any, width: int) 
         raise DataError(
             f"a block of {what} whose indptr, indices and values do not fit one another"
         )
-    wrong = fault_of(lines, ids, numbers.size, lines.size - 1, width)
-    if wrong is None and not ascends(*from_zero(lines, ids, numbers)[:2]):
-        wrong = "indices do not ascend, or appear twice"
-    if wrong:
-        raise DataError(f"a block of {what} that is damaged: {wrong}")
+    problem = fault_of(lines, ids, numbers.size, lines.size - 1, width)
+    if problem is None and not ascends(*from_zero(lines, ids, numbers)[:2]):
+        problem = "indices do not ascend, or appear twice"
+    if problem:
+        raise DataError(f"a block of {what} that is damaged: {problem}")
 
 
 def from_zero(
     indptr: Any, indices: Any, values: Any
 ) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-    """Return the same lines with the first entry at 0, without entries that belong to no line."""
+    """Return the same lines with the first entry at 0, without entries outside of the lines."""
     ends, ids, numbers = (np.asarray(array) for array in (indptr, indices, values))
     begin, end = int(ends[0]), int(ends[-1])
     return ends - begin if begin else ends, ids[begin:end], numbers[begin:end]
 
 
 def frozen(array: Any, kind: Any) -> NDArray[Any]:
-    """A view of an array, or a copy of another type, that cannot be written to."""
+    """Return a read-only view of an array, or a read-only copy if the type differs."""
     view = np.ascontiguousarray(array, kind).view()
     view.flags.writeable = False
     return view

@@ -318,9 +318,9 @@ def test_a_cluster_started_here_leaves_nothing(short_folder):
 
 
 def test_names_of_engines():
-    with pytest.raises(UsageError, match="spark: no such engine; there are local and ray"):
+    with pytest.raises(UsageError, match="spark: unknown engine; the engines are local and ray"):
         EngineChoice.of("spark", 2, None)
-    with pytest.raises(UsageError, match="an address is for the ray engine only"):
+    with pytest.raises(UsageError, match="an address is only for the ray engine"):
         EngineChoice.of("local", 2, "auto")
 
 

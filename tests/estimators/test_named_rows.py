@@ -209,7 +209,7 @@ def test_of_two_names_with_one_id_the_first_is_kept() -> None:
         ([{"a": 1}, {3: 1.0}], "row 2: the name 3 is not a text"),
         (
             [{"a": 1}, 5],
-            "row 2: is no dictionary of values by name, and no pair of names and values",
+            "row 2: must be a dictionary of values by name, or a pair of names and values",
         ),
         ([{"a": 1}, (["a", "b"], [1.0])], "row 2: has 2 names and 1 values"),
         ([{"a": 1}], "1 rows but 2 labels"),
@@ -222,7 +222,7 @@ def test_bad_rows_by_name_are_named(rows: list[Any], message: str) -> None:
     started = ss.SOFS(2, max_cells=8)
     with pytest.raises(ss.DataError, match=message):
         started.partial_fit(rows, [0, 1])
-    with pytest.raises(ss.DataError, match="has the shape"):
+    with pytest.raises(ss.DataError, match="has shape"):
         ss.SOFS(2, max_cells=8).fit([{"a": 1}, {"b": 1}], [0, 1], sample_weight=[1.0])
 
 

@@ -79,7 +79,7 @@ def test_what_is_wrong_with_a_table_names_its_column(model):
     with_missing.loc[5, "town"] = None
     with pytest.raises(ss.DataError, match="row 6: column 'town' has no value"):
         ss.SOFS(4).fit(with_missing, CHURN)
-    with pytest.raises(ss.DataError, match="the column 'town' is not there"):
+    with pytest.raises(ss.DataError, match="there is no column 'town'"):
         model.predict(FRAME.drop(columns="town"))
     with pytest.raises(
         ss.DataError, match=r"column 'age' holds .* values, not numbers; convert it to its type"

@@ -164,7 +164,7 @@ def test_what_does_not_fit_or_makes_no_sense_is_refused(monkeypatch: pytest.Monk
     ):
         with pytest.raises(ss.UsageError, match=message):
             stability_selection(data, "sofs", 3, **options)
-    with pytest.raises(ss.DataError, match="take a method that learns numbers: sofs-regressor"):
+    with pytest.raises(ss.DataError, match="use a method that learns numbers: sofs-regressor"):
         stability_selection((X, NUMBERS), "sofs", 3)
     with pytest.raises(ss.UsageError, match="the rows have no labels"):
         stability_selection((X, None), "sofs", 3)

@@ -82,7 +82,7 @@ def test_a_run_of_a_stranger_reaches_no_file_outside(
         (folder / name).symlink_to(target)
     with pytest.raises(
         ss.DataError,
-        match=rf"{name}: is a (link|device or a pipe|folder), where only a regular file",
+        match=rf"{name}: is a (link|device or a pipe|folder), but must be a regular file",
     ):
         workflow.resume(folder)
     assert key.read_text() == "secret"

@@ -393,7 +393,7 @@ def test_named_features_in_another_order_are_found(tmp_path: Path) -> None:
         ss.select(here, n_features_to_select=1, test=(table[["b", "a"]], table["y"])).test_accuracy
         == 1.0
     )
-    with pytest.raises(ss.DataError, match=r"the column 'b' is not there; the columns are a$"):
+    with pytest.raises(ss.DataError, match=r"there is no column 'b'; the columns are a$"):
         ss.select(here, test=(table[["a"]], table["y"]))
 
 
@@ -406,7 +406,8 @@ def test_what_is_no_data_is_refused(data: Any) -> None:
 def test_a_table_needs_a_target() -> None:
     table = pd.DataFrame({"a": [1.0, -1.0] * 20, "y": [1, 0] * 20})
     with pytest.raises(
-        ss.DataError, match=r"which column is the target\? Say target='NAME'; the columns are a, y"
+        ss.DataError,
+        match=r"the target column is not given; name it: target='NAME'; the columns are a, y",
     ):
         ss.select(table)
     assert ss.select(table, target="y", n_features_to_select=1).selection.names.tolist() == ["a"]
@@ -441,7 +442,7 @@ def test_long_names_and_missing_folders(tmp_path: Path, rows: Path) -> None:
             workflow.convert(rows, output)
     for name in ("out.svm", "out.parquet", "out.svm.zst"):
         with pytest.raises(
-            ss.UsageError, match=rf"{name}: there is no folder .*nowhere; make it first"
+            ss.UsageError, match=rf"{name}: there is no folder .*nowhere; create it first"
         ):
             workflow.convert(rows, tmp_path / "nowhere" / name)
 

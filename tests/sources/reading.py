@@ -1,4 +1,4 @@
-"""Small files of every kind, and what is read from them or said about them."""
+"""Small files of every kind, their content and the messages about them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,10 @@ COMPRESS = {
 
 
 def read(source: Source) -> tuple[list[list[float]], list[Any]]:
-    """The rows with their zeros, and the labels; each block is checked against what a RowBlock promises."""
+    """Return the rows with their zeros, and the labels.
+
+    Each block is checked against what a RowBlock promises.
+    """
     rows: list[list[float]] = []
     labels: list[Any] = []
     for block in source.row_blocks():
@@ -54,7 +57,7 @@ def put(folder: Path, data: str | bytes, name: str = "table.csv") -> Path:
 
 
 def refusal(path: Path, target: str | None = "y", **options) -> str:
-    """What is said about a file, which is always named first."""
+    """Return the message about a file, without the name of the file at its beginning."""
     with pytest.raises(DataError) as caught:
         read(open_source(path, target=target, **options))
     assert str(caught.value).startswith(str(path))
@@ -93,7 +96,7 @@ def put_sparse(
 
 
 def write_frame(frame: pd.DataFrame | pl.DataFrame, path: Path) -> None:
-    """As their users would; pandas compresses."""
+    """Write a data frame as its users would; pandas compresses."""
     if isinstance(frame, pl.DataFrame):
         frame.write_parquet(path) if path.suffix == ".parquet" else frame.write_ipc(path)
     else:

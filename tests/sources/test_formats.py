@@ -85,7 +85,7 @@ def test_columns_come_back_from_every_file_of_a_format(file_format: Format, tmp_
     for suffix in file_format.suffixes:
         path = tmp_path / f"columns{suffix}"
         if file_format.write_columns is None:
-            with pytest.raises(UsageError, match="columns are written to"):
+            with pytest.raises(UsageError, match="columns can only be written to"):
                 write_columns(path, by_columns(ArraySource(X, Y)))
             continue
         write_columns(path, by_columns(ArraySource(X, Y)))

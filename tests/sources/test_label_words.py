@@ -19,9 +19,9 @@ from tests.cli.console import run_transcript
 
 
 def put(path: Path, labels: list[str]) -> Path:
-    """A table whose first column says which label a row has; the second is noise."""
-    known, random = sorted(set(labels)), np.random.default_rng(0)
-    lines = [f"{known.index(label) + 1},{random.integers(1, 9)},{label}\n" for label in labels]
+    """Write a table whose first column determines the label of a row; the second is noise."""
+    distinct, random = sorted(set(labels)), np.random.default_rng(0)
+    lines = [f"{distinct.index(label) + 1},{random.integers(1, 9)},{label}\n" for label in labels]
     text = "a,b,y\n" + "".join(lines)
     path.write_bytes(gzip.compress(text.encode()) if path.suffix == ".gz" else text.encode())
     return path
@@ -167,7 +167,7 @@ def test_labels_that_cannot_be_compared_are_refused(
         other = tmp_path / "test.parquet"
     with pytest.raises(
         ss.DataError,
-        match=r"test\.\w+: the labels are (text|numbers), such as .*; write them alike",
+        match=r"test\.\w+: the labels are (text|numbers), such as .*; write them in one form",
     ):
         ss.select(learned, "sofs", 1, target="y", test=other)
 
@@ -178,7 +178,7 @@ def test_numbers_are_not_compared_with_text(tmp_path: Path) -> None:
         put(tmp_path / "test.csv", ["low", "high"] * 9),
     )
     with pytest.raises(
-        ss.DataError, match=r"test\.csv: numbers are predicted, and the target here is 'low'"
+        ss.DataError, match=r"test\.csv: the model predicts numbers, but the target here is 'low'"
     ):
         ss.select(train, "sofs-regressor", 1, target="y", test=test)
 

@@ -1,4 +1,4 @@
-"""Several files as one source: found, opened, read in order, refused where they do not fit."""
+"""Several files as one source: found, opened, read in order, rejected where they do not fit."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import BlockSource, Source
 from streamsieve.sources.columns import by_columns
 from streamsieve.sources.finding import files_of
-from streamsieve.sources.many import ManySource, in_groups, shares_of
+from streamsieve.sources.many import ManySource, shares_of, split_into_groups
 from streamsieve.sources.writers import write_columns, write_rows
 from tests.waiting import wait_for
 
@@ -41,7 +41,7 @@ def put(path: Path, text: str | bytes) -> Path:
 
 
 def refusal(data: Any, *options: Any) -> str:
-    """What is said of data when it is opened or read."""
+    """Return the message about data when it is opened or read."""
     with pytest.raises((DataError, UsageError)) as error:
         rows_of(open_source(data, *options))
     return str(error.value)
@@ -56,7 +56,7 @@ def labels_in(data: Any, *options: Any) -> list[Any]:
 
 @pytest.fixture
 def parts(tmp_path: Path) -> Path:
-    """A folder of rows with the labels 1, 2, 3, 10, in files that text would sort in another order."""
+    """Return a folder of rows with labels 1, 2, 3, 10, in files that sort differently as text."""
     for number in (10, 2, 1, 3):
         put(tmp_path / "data" / f"part-{number}.svm.gz", f"{number} 1:1\n")
     for name in (
@@ -125,9 +125,9 @@ def test_a_path_that_exists_is_no_pattern(tmp_path: Path):
 def test_names_may_have_numbers_of_any_size_and_ties(tmp_path: Path):
     names = ["1", "01", "2", f"{10**30}", "a", "a1", "a02b", "b"]
     files = [put(tmp_path / name, "1 1:1\n") for name in names]
-    found = [path.name for path in files_of(tmp_path)]
-    assert sorted(found) == sorted(path.name for path in files)
-    assert found == ["01", "1", "2", f"{10**30}", "a", "a1", "a02b", "b"]
+    names_in_order = [path.name for path in files_of(tmp_path)]
+    assert sorted(names_in_order) == sorted(path.name for path in files)
+    assert names_in_order == ["01", "1", "2", f"{10**30}", "a", "a1", "a02b", "b"]
 
 
 def test_what_is_not_there_is_said_in_words(parts: Path):
@@ -246,7 +246,7 @@ def test_labels_are_text_in_all_files_if_they_are_in_the_first(tmp_path: Path):
     assert labels_in(tmp_path, "y") == ["yes", "07"]
     put(tmp_path / "0.csv", "a,y\n1,7\n")
     message = (
-        f"{tmp_path}/1.csv: its labels are text, but numbers in {tmp_path}/0.csv; write them alike"
+        f"{tmp_path}/1.csv: its labels are text, but numbers in {tmp_path}/0.csv; write them in one"
     )
     assert refusal(tmp_path, "y").startswith(message)
     with pytest.raises(DataError, match="its labels are text, but numbers in"):
@@ -319,9 +319,9 @@ def test_files_of_different_kinds_are_named(tmp_path: Path):
     [
         (
             "a,y\n1,1\n",
-            "2.csv: the column 'b' is not there, but it is in .*1.csv; files .* same columns",
+            "2.csv: there is no column 'b', but .*1.csv has it; files .* same columns",
         ),
-        ("a,b,c,y\n1,1,1,1\n", "1.csv: the column 'c' is not there, but it is in .*2.csv"),
+        ("a,b,c,y\n1,1,1,1\n", "1.csv: there is no column 'c', but .*2.csv has it"),
         ("a,b,z\n1,1,1\n", "2.csv: there is no column 'y' for the target"),
     ],
 )
@@ -353,7 +353,7 @@ def test_files_of_columns_are_not_one(tmp_path: Path):
     for number in range(2):
         write_columns(tmp_path / f"{number}.parquet", by_columns(ArraySource(X, y)))
     assert "0.parquet and " in refusal(tmp_path)
-    assert "hold columns, and such files are not read as one" in refusal(tmp_path)
+    assert "hold columns, and such files cannot be read as one" in refusal(tmp_path)
 
 
 def test_a_target_is_for_tables(parts: Path):
@@ -373,7 +373,7 @@ def sized(sizes: list[int], splittable: bool = True) -> list[Source]:
 @given(st.lists(st.integers(0, 100), min_size=1, max_size=20), st.integers(1, 20))
 def test_files_are_grouped_in_order_and_none_is_lost(sizes: list[int], n: int):
     parts, n = sized(sizes), min(n, len(sizes))
-    groups = in_groups(parts, n)
+    groups = split_into_groups(parts, n)
     assert len(groups) == n
     assert all(groups)
     assert [part for group in groups for part in group] == parts
@@ -382,7 +382,7 @@ def test_files_are_grouped_in_order_and_none_is_lost(sizes: list[int], n: int):
 def test_groups_and_shares_are_balanced_by_bytes():
     grouped = [
         [part.facts.n_bytes for part in group]
-        for group in in_groups(sized([9, 1, 1, 1, 6, 3, 3]), 3)
+        for group in split_into_groups(sized([9, 1, 1, 1, 6, 3, 3]), 3)
     ]
     assert grouped == [[9], [1, 1, 1, 6], [3, 3]]
     assert shares_of(sized([10, 30, 20]), 6) == [1, 3, 2]
@@ -436,7 +436,7 @@ def test_every_kind_of_method_gives_the_result_of_one_file(tmp_path: Path, metho
     put(tmp_path / "all.svm", "".join(lines))
     for number in range(4):
         put(tmp_path / "parts" / f"{number}.svm.gz", "".join(lines[30 * number : 30 * number + 30]))
-    one, several = (ss.select(tmp_path / name, method, 2) for name in ("all.svm", "parts"))
-    assert several.selection.indices.tolist() == one.selection.indices.tolist()
-    assert several.selection.scores.tolist() == one.selection.scores.tolist()
-    assert (several.n_rows, several.n_nonzero) == (one.n_rows, one.n_nonzero)
+    whole, several = (ss.select(tmp_path / name, method, 2) for name in ("all.svm", "parts"))
+    assert several.selection.indices.tolist() == whole.selection.indices.tolist()
+    assert several.selection.scores.tolist() == whole.selection.scores.tolist()
+    assert (several.n_rows, several.n_nonzero) == (whole.n_rows, whole.n_nonzero)

@@ -1,4 +1,4 @@
-"""Work ahead of the consumer: in order, not too far, and gone when nobody wants it."""
+"""Work ahead of the consumer: in order, not too far, and ended when nobody wants it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def fail_at(last: int, error: Exception) -> Iterator[int]:
 
 
 def drain(items: Iterator[int]) -> tuple[list[int], Exception | None]:
-    """What came, and the error that ended it."""
+    """Return the items, and the error that ended them."""
     got = []
     try:
         for item in items:
@@ -108,7 +108,8 @@ def test_closing_a_map_does_not_wait_for_work_under_way():
     results = ordered_map(work, range(3), 1, 2)
     next(results)
     started.wait(SOON)
-    results.close()  # a finaliser may run anywhere, so joining a thread in it can lock up the interpreter
+    # a finaliser may run anywhere, so joining a thread in it can lock up the interpreter
+    results.close()
     early = not finished.is_set()
     let_go.set()
     assert early
@@ -175,7 +176,10 @@ def test_read_ahead_after_an_error_leaves_no_thread():
 
 
 class WatchedRoom(Room):
-    """A room that says when one reader, and when a second one, has found it full twice in a row."""
+    """A room that records waiting readers.
+
+    It tells when one reader, and when a second one, has found it full twice in a row.
+    """
 
     def __init__(self, size):
         super().__init__(size)

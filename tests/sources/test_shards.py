@@ -37,7 +37,7 @@ def folder(tmp_path_factory) -> Path:
 
 
 def rows_of(source: Source) -> list[tuple[Any, dict[int, float]]]:
-    """Label, ids and values of every row."""
+    """Return label, ids and values of every row."""
     rows = []
     for block in source.row_blocks("keep"):
         for row in range(block.n_rows):
@@ -53,7 +53,7 @@ def rows_of(source: Source) -> list[tuple[Any, dict[int, float]]]:
 
 
 def assert_shards(source: Source, n: int) -> list[Source]:
-    """Shards of a source, every one pickled and opened again, have its rows."""
+    """Check that the shards of a source, each pickled and loaded again, have its rows."""
     shards = [pickle.loads(pickle.dumps(shard)) for shard in source.shards(n)]
     parts = [rows_of(shard) for shard in shards]
     assert 1 <= len(parts) <= n
@@ -188,11 +188,11 @@ def test_delimited_text_is_split_correctly_or_not_at_all(folder, records, ended,
         expected = rows_of(source)
         assert len(expected) == len(records) + 1
         try:
-            found = [row for shard in source.shards(n) for row in rows_of(shard)]
+            sharded = [row for shard in source.shards(n) for row in rows_of(shard)]
         except DataError:
             assert '\n"' in text or "two\nlines" in text
         else:
-            assert found == expected
+            assert sharded == expected
         if '\n"' not in text and "two\nlines" not in text:
             assert_shards(source, n)
 

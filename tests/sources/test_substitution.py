@@ -1,4 +1,7 @@
-"""The data of online substitution: the same values by rows, by columns and in any parts, and the targets they give."""
+"""The data of online substitution.
+
+The values are the same by rows, by columns and in any parts, and so are the targets.
+"""
 
 from __future__ import annotations
 
@@ -47,7 +50,7 @@ def by_column_blocks(source: SubstitutionSource) -> tuple[np.ndarray, np.ndarray
 
 @pytest.fixture(params=[1, 100, 777, 1 << 20])
 def block_values(request, monkeypatch) -> int:
-    """How many values a block has: less than a row or a column, some of them, all."""
+    """Return the number of values of a block: less than a row or a column, some of them, all."""
     monkeypatch.setattr(synthetic, "BLOCK_NONZEROS", request.param)
     monkeypatch.setattr(synthetic, "BLOCK_VALUES", request.param)
     return request.param
@@ -83,12 +86,12 @@ def test_shards_are_parts_of_the_rows(block_values, n):
 
 
 def test_the_number_of_threads_does_not_matter(monkeypatch, block_values):
-    found = []
+    matrices = []
     for threads in ("1", "2", "5"):
         monkeypatch.setenv("STREAMSIEVE_THREADS", threads)
-        found.append(by_column_blocks(SubstitutionSource(**SMALL))[0])
-    assert (found[0] == found[1]).all()
-    assert (found[0] == found[2]).all()
+        matrices.append(by_column_blocks(SubstitutionSource(**SMALL))[0])
+    assert (matrices[0] == matrices[1]).all()
+    assert (matrices[0] == matrices[2]).all()
 
 
 def test_columns_can_be_read_again_and_left_at_any_time():
@@ -187,19 +190,19 @@ def test_informative_features_are_anywhere_with_normal_weights():
     weights = np.concatenate([source.hidden_weights for source in sources])
     assert stats.kstest(ids / 2000, "uniform").pvalue > 0.001
     assert stats.kstest(weights, "norm").pvalue > 0.001
-    for one, other in pairwise(sources):
-        assert np.intersect1d(one.informative_ids, other.informative_ids).size < 20
+    for first, other in pairwise(sources):
+        assert np.intersect1d(first.informative_ids, other.informative_ids).size < 20
 
 
 def test_another_seed_gives_other_rows_of_the_same_problem():
-    one, other, third = (
+    first, second, third = (
         SubstitutionSource(rows=50, seed=seed, problem=p) for seed, p in [(0, 0), (1, 0), (0, 1)]
     )
-    assert (one.informative_ids == other.informative_ids).all()
-    assert (one.hidden_weights == other.hidden_weights).all()
-    assert (by_row_blocks(one)[0] != by_row_blocks(other)[0]).mean() > 0.99
-    assert (by_row_blocks(one)[0] == by_row_blocks(third)[0]).all()
-    assert (one.targets() != third.targets()).all()
+    assert (first.informative_ids == second.informative_ids).all()
+    assert (first.hidden_weights == second.hidden_weights).all()
+    assert (by_row_blocks(first)[0] != by_row_blocks(second)[0]).mean() > 0.99
+    assert (by_row_blocks(first)[0] == by_row_blocks(third)[0]).all()
+    assert (first.targets() != third.targets()).all()
 
 
 @pytest.mark.parametrize(
@@ -231,25 +234,26 @@ def test_shapes_are_those_of_the_paper(options, rows, features):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("rows=0", "0 rows; ask for 1 or more"),
-        ("features=0", "0 features; it takes 1 or more"),
-        ("rows=2147483648", "ask for 2,147,483,647 at most of each"),
-        ("features=100000000000000000000000000000", "are the most of both"),
-        ("seed=-1", "a seed is from 0 to"),
-        ("problem=-1", "a problem is from 0 to"),
-        ("problem=9223372036854775808", "a problem is from 0 to"),
-        ("informative=0", "0 informative features among 2000; there can be 1 to 2000"),
+        ("rows=0", "0 rows; must be 1 or more"),
+        ("features=0", "0 features; must be 1 or more"),
+        ("rows=2147483648", "both must be 2,147,483,647 or less"),
+        ("features=100000000000000000000000000000", "both must be"),
+        ("seed=-1", "the seed must be from 0 to"),
+        ("problem=-1", "the problem must be from 0 to"),
+        ("problem=9223372036854775808", "the problem must be from 0 to"),
+        ("informative=0", "0 informative features among 2000; must be from 1 to 2000"),
         ("informative=-4", "-4 informative features among 2000"),
-        ("features=99", "100 informative features among 99; there can be 1 to 99"),
-        ("noise=-1", "noise is a standard deviation, 0 or more, not -1"),
-        ("noise=nan", "noise is a standard deviation, 0 or more, not nan"),
-        ("noise=inf", "noise is a standard deviation, 0 or more, not inf"),
-        ("noise=loud", "noise is a number, not 'loud'"),
-        ("informative=1.5", "informative is an integer, not '1.5'"),
-        ("task=ranking", "task is regression or classification, not 'ranking'"),
+        ("features=99", "100 informative features among 99; must be from 1 to 99"),
+        ("noise=-1", "noise is a standard deviation and must be 0 or more, got -1"),
+        ("noise=nan", "noise is a standard deviation and must be 0 or more, got nan"),
+        ("noise=inf", "noise is a standard deviation and must be 0 or more, got inf"),
+        ("noise=loud", "noise must be a number, got 'loud'"),
+        ("informative=1.5", "informative must be an integer, got '1.5'"),
+        ("task=ranking", "task must be regression or classification, got 'ranking'"),
         (
             "colour=red",
-            "no option 'colour'; there are rows, features, seed, informative, noise, task, problem",
+            "no option 'colour'; the options are rows, features, seed, informative, noise, task,"
+            " problem",
         ),
     ],
 )
@@ -260,7 +264,9 @@ def test_bad_option_is_refused(options, message):
 
 @pytest.mark.parametrize("option", ["task", "informative", "noise", "problem"])
 def test_other_sets_do_not_have_these_options(option):
-    with pytest.raises(UsageError, match=f"no option {option!r}; there are rows, features, seed$"):
+    with pytest.raises(
+        UsageError, match=f"no option {option!r}; the options are rows, features, seed$"
+    ):
         open_source(f"synthetic:x1?{option}=1")
 
 
@@ -303,7 +309,8 @@ from streamsieve.sources.synthetic import SubstitutionSource
 
 next(SubstitutionSource(rows=2000, features=1000).column_blocks())
 before = peak_memory()
-columns = sum(block.n_columns for block in SubstitutionSource(rows=2000, features=100_000).column_blocks())
+source = SubstitutionSource(rows=2000, features=100_000)
+columns = sum(block.n_columns for block in source.column_blocks())
 print(columns, peak_memory() - before)
 """
 

@@ -1,4 +1,4 @@
-"""The svmlight reader: what it accepts, to the last bit, and where it says the fault is."""
+"""The svmlight reader: what it accepts, to the last bit, and where it reports a fault."""
 
 from __future__ import annotations
 
@@ -47,7 +47,10 @@ def put(folder: Path, data: str | bytes, name: str = "rows.svm") -> Path:
 
 
 def read(source: SvmlightSource) -> list[tuple[float, dict[int, float]]]:
-    """Every row as its label and its entries; each block is checked against what a RowBlock promises."""
+    """Return every row as its label and its entries.
+
+    Each block is checked against what a RowBlock promises.
+    """
     rows = []
     for block in source.row_blocks():
         assert block.values.dtype == np.float32
@@ -80,7 +83,7 @@ def nearest(text: str) -> np.float32:
 
 
 def slow_read(text: str) -> list[tuple[float, dict[int, float]]]:
-    """The rows of a well-formed text, the obvious way."""
+    """Return the rows of a well-formed text, read in the obvious way."""
     rows = []
     for line in text.split("\n"):
         label, *entries = line.split("#")[0].split() or [""]
@@ -177,7 +180,7 @@ doubles = st.floats(allow_nan=False, allow_infinity=False)
 
 @st.composite
 def midpoints(draw) -> str:
-    """A number halfway between two float32, printed in full, or the least bit to one side of it."""
+    """Draw a number halfway between two float32, printed in full, or one just beside it."""
     below = np.uint32(draw(st.integers(0, 0x7F7FFFFE))).view(np.float32)
     middle = Decimal((float(below) + float(np.nextafter(below, np.float32(np.inf)))) / 2)
     aside = Decimal(draw(st.sampled_from(["0", "1e-25", "-1e-25", "1e-16", "-1e-16"])))
@@ -373,7 +376,7 @@ def test_fault_in_standard_input_is_named(folder, monkeypatch):
 
 
 def left_alive(before: set[threading.Thread]) -> list[str]:
-    """Threads started since ``before`` that do not end by themselves."""
+    """Return the threads started since ``before`` that do not end by themselves."""
     started = set(threading.enumerate()) - before
     for thread in started:
         thread.join(5)
@@ -427,7 +430,7 @@ def test_error_that_is_kept_keeps_no_thread(folder, compression):
         ("1 3:.", "feature 3 '.' is not a number"),
         ("1 3:1_000", "feature 3 '1_000' is not a number"),
         ("1 3:0x10", "feature 3 '0x10' is not a number"),
-        ("1:5 2:6", "there is no label before the first 'index:value'"),
+        ("1:5 2:6", "this row has no label before its first 'index:value'"),
         ("cat 2:6", "label 'cat' is not a number"),
         ("qid:3 2:6", "label 'qid:3' is not a number"),
         ("1,2 2:6", "label '1,2' is not a number"),
@@ -683,7 +686,10 @@ def test_an_odd_entry_means_the_same_wherever_it_is(entry):
 
 
 def assert_same_wherever(parts):
-    """Near the end of a text entries are read byte by byte, elsewhere eight bytes at a time."""
+    """Check that entries are read in the same way everywhere.
+
+    Near the end of a text they are read byte by byte, elsewhere eight bytes at a time.
+    """
     line = ("1 " + " ".join(parts) + "\n").encode("latin-1")
     slow, slow_lines = svmlight_parsing.parse_text(np.frombuffer(line, np.uint8), 1, "rows.svm")
     rest = b"-1 1:0.5 2:0.25\n" * 8

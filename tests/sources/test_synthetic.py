@@ -1,4 +1,4 @@
-"""The synthetic sets: their shape, what is drawn anew and what belongs to the name."""
+"""The synthetic sets: their shape, what the seed determines and what the name determines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from streamsieve.sources.synthetic import SyntheticSource
 
 
 def rows(name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Ids, values (a line per row) and labels."""
+    """Return ids, values (a line per row) and labels."""
     blocks: list[RowBlock] = list(open_source(name).row_blocks())
     per_row = int(blocks[0].indptr[1])
     for block in blocks:
@@ -129,18 +129,18 @@ def test_rows_can_fill_every_feature():
     [
         (
             "synthetic:x9",
-            "no synthetic set 'x9'; there are x1, x2, x3, spiral, clicks, substitution",
+            "no synthetic set 'x9'; the sets are x1, x2, x3, spiral, clicks, substitution",
         ),
         ("synthetic:", "no synthetic set ''"),
-        ("synthetic:x1?rows=0", "ask for 1 or more"),
-        ("synthetic:x1?rows=-5", "ask for 1 or more"),
-        ("synthetic:x1?rows=many", "rows is an integer, not"),
-        ("synthetic:x1?rows=", "rows is an integer, not"),
-        ("synthetic:x1?rows=1.5", "rows is an integer, not"),
-        ("synthetic:x1?features=299", "it takes 300 or more"),
-        ("synthetic:x1?seed=-1", "a seed is from 0 to"),
-        ("synthetic:x1?seed=9223372036854775808", "a seed is from 0 to"),
-        ("synthetic:x1?colour=red", "no option 'colour'; there are rows, features, seed"),
+        ("synthetic:x1?rows=0", "must be 1 or more"),
+        ("synthetic:x1?rows=-5", "must be 1 or more"),
+        ("synthetic:x1?rows=many", "rows must be an integer, got"),
+        ("synthetic:x1?rows=", "rows must be an integer, got"),
+        ("synthetic:x1?rows=1.5", "rows must be an integer, got"),
+        ("synthetic:x1?features=299", "must be 300 or more"),
+        ("synthetic:x1?seed=-1", "the seed must be from 0 to"),
+        ("synthetic:x1?seed=9223372036854775808", "the seed must be from 0 to"),
+        ("synthetic:x1?colour=red", "no option 'colour'; the options are rows, features, seed"),
     ],
 )
 def test_bad_option_is_refused(name, message):
@@ -154,7 +154,7 @@ def test_target_is_not_for_synthetic_rows():
 
 
 def noise_ids(rows: int, count: int, low: int, high: int) -> np.ndarray:
-    """Rows of noise features alone."""
+    """Return rows of noise features alone."""
     indices, values = np.empty((rows, count), np.int32), np.empty((rows, count), np.float32)
     generate_rows(8, 0, np.empty(0), low, high, indices, values, np.empty(rows))
     return indices
@@ -164,8 +164,8 @@ def noise_ids(rows: int, count: int, low: int, high: int) -> np.ndarray:
 def test_every_subset_is_equally_likely(count):
     drawn = noise_ids(30_000, count, 2, 7)
     subsets = list(combinations(range(2, 7), count))
-    found, counts = np.unique(drawn, axis=0, return_counts=True)
-    assert found.tolist() == [list(subset) for subset in subsets]
+    distinct, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert distinct.tolist() == [list(subset) for subset in subsets]
     expected = 30_000 / len(subsets)
     chi2 = ((counts - expected) ** 2 / expected).sum()
     assert chi2 < 27.9  # the 0.999 quantile for 9 degrees of freedom; fewer have a smaller one
@@ -210,12 +210,12 @@ def test_the_seed_draws_the_irrelevant_features_of_a_spiral():
 
 
 def test_a_spiral_needs_its_two_features():
-    with pytest.raises(UsageError, match="1 features; it takes 2 or more"):
+    with pytest.raises(UsageError, match="1 features; must be 2 or more"):
         open_source("synthetic:spiral?features=1")
 
 
 def clicks(options: str = "") -> tuple[np.ndarray, np.ndarray]:
-    """Ids and labels, a line per row."""
+    """Return ids and labels, a line per row."""
     blocks = list(open_source(f"synthetic:clicks{options}").row_blocks())
     assert all((block.values == 1).all() for block in blocks)
     ids = np.concatenate([block.indices.reshape(block.n_rows, -1) for block in blocks])
@@ -262,5 +262,5 @@ def test_another_seed_gives_other_rows_of_the_same_clicks():
 
 
 def test_a_click_log_needs_room_for_its_informative_features():
-    with pytest.raises(UsageError, match="999 features; it takes 1000 or more"):
+    with pytest.raises(UsageError, match="999 features; must be 1000 or more"):
         open_source("synthetic:clicks?features=999")

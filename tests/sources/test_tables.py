@@ -1,4 +1,4 @@
-"""Tables in text, and what is the same for all tables: the same rows, and a plain word about what cannot be used."""
+"""Tables in text: the same rows as other tables, and clear messages about what cannot be used."""
 
 from __future__ import annotations
 
@@ -197,7 +197,8 @@ def table(request, tmp_path) -> Path:
 
 def test_target_must_be_named_and_there(table):
     assert re.match(
-        ": which column is the target.*target='NAME'.*the columns are a, b, y", refusal(table, None)
+        ": the target column is not given.*target='NAME'.*the columns are a, b, y",
+        refusal(table, None),
     )
     assert refusal(table, "z").startswith(
         ": there is no column 'z' for the target; the columns are a, b, y"
@@ -220,7 +221,7 @@ def test_with_columns_the_target_may_be_missing(table, target):
 
 def test_column_that_is_not_there_is_named(table):
     assert refusal(table, "y", columns=["a", "c"]).startswith(
-        ": the column 'c' is not there; the columns are a, b, y"
+        ": there is no column 'c'; the columns are a, b, y"
     )
 
 
@@ -238,7 +239,7 @@ def test_column_that_stands_twice_is_refused(tmp_path):
 
 
 def test_table_of_the_target_alone_is_refused(tmp_path):
-    assert "no column but the target 'y'" in refusal(put(tmp_path, "y\n1\n"))
+    assert "the target 'y' is the only column" in refusal(put(tmp_path, "y\n1\n"))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet", ".arrow"])
@@ -279,15 +280,15 @@ def test_tables_are_the_same_in_chunks_of_any_size(
     text = ends.join([comma.join(line) for line in lines] + [""])
     path.write_bytes(gzip.compress(text.encode()) if suffix.endswith("gz") else text.encode())
     for columns in (None, ["c5", "c0"]):
-        found = []
+        tables = []
         for block_bytes in (1 << 20, 150):
             small_chunks(monkeypatch, block_bytes)
             source = open_source(path, "y", columns=columns)
             blocks = list(source.row_blocks("keep"))
             labels = [label for block in blocks for label in block.y.tolist()]
-            found.append((np.concatenate([block.to_dense() for block in blocks]), labels))
-        np.testing.assert_array_equal(found[0][0], found[1][0])
-        assert found[0][1] == found[1][1]
+            tables.append((np.concatenate([block.to_dense() for block in blocks]), labels))
+        np.testing.assert_array_equal(tables[0][0], tables[1][0])
+        assert tables[0][1] == tables[1][1]
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ FILES = [
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    """Many blocks from little data."""
+    """Make many blocks from little data."""
     monkeypatch.setattr(svmlight.SvmlightSource.__init__, "__defaults__", (False, 2000))
     for name in ("FIRST_BYTES", "CHUNK_BYTES"):
         monkeypatch.setattr(delimited_text, name, 2000)
@@ -93,25 +93,25 @@ def arrays_of(source: Any) -> list[tuple[Any, ...]]:
     ("name", "target"), [*FILES, ("synthetic:x1?rows=3000", None), ("synthetic:spiral", None)]
 )
 def test_any_number_of_threads_reads_the_same_blocks(folder, monkeypatch, name, target):
-    found = []
+    arrays = []
     for threads in NUMBERS:
         monkeypatch.setenv(THREADS_VARIABLE, threads)
-        found.append(
+        arrays.append(
             arrays_of(open_source(name if name.startswith("synth") else folder / name, target))
         )
-    assert len(found[0]) > 3
-    assert found.count(found[0]) == len(NUMBERS)
+    assert len(arrays[0]) > 3
+    assert arrays.count(arrays[0]) == len(NUMBERS)
 
 
 @pytest.mark.usefixtures("small_parts")
 @pytest.mark.parametrize("name", ["out.svm", "out.svm.gz"])
 def test_any_number_of_threads_writes_the_same_file(folder, monkeypatch, tmp_path, name):
-    found = set()
+    contents = set()
     for threads in NUMBERS:
         monkeypatch.setenv(THREADS_VARIABLE, threads)
         write_rows(tmp_path / name, open_source(folder / "rows.svm").row_blocks())
-        found.add((tmp_path / name).read_bytes())
-    assert len(found) == 1
+        contents.add((tmp_path / name).read_bytes())
+    assert len(contents) == 1
 
 
 @pytest.mark.usefixtures("small_parts")
@@ -133,16 +133,16 @@ def test_one_thread_is_one_parser(folder, monkeypatch, name, target):
 
 
 def test_parsers_work_at_the_same_time(folder, monkeypatch):
-    """Four threads are at once in the kernel, so nothing but their number bounds the speed of parsing."""
+    """Four threads are in the kernel at once, so only their number limits the speed of parsing."""
     together = threading.Barrier(4)
     real = svmlight.parse_text
     calls = []
 
-    def waiting(*known: Any) -> Any:
+    def waiting(*arguments: Any) -> Any:
         calls.append(threading.get_ident())
         if len(calls) <= 4:
             together.wait(20)
-        return real(*known)
+        return real(*arguments)
 
     monkeypatch.setattr(svmlight, "parse_text", waiting)
     monkeypatch.setenv(THREADS_VARIABLE, "4")

@@ -1,4 +1,4 @@
-"""Rows transposed into columns: in memory and through a file of buckets, interrupted and resumed."""
+"""Rows transposed into columns: in memory, and through a file of buckets that can be resumed."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from streamsieve.sources.writers import write_rows
 
 @pytest.fixture(autouse=True)
 def _memory_for_rows_alone():
-    """``memory`` is what rows may take, as if the program itself took none."""
+    """Let ``memory`` be what rows may take, as if the program itself took none."""
     convert = sys.modules["streamsieve.workflow.convert"]  # a name that its function has, too
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(convert, "limited", lambda memory: nullcontext())
@@ -66,8 +66,8 @@ def some_rows(
     return csr_array(dense.astype(np.float32)), random.integers(0, 2, n_rows)
 
 
-def gathered(source) -> tuple[list[int], csc_array]:
-    """All ids and all columns of a source."""
+def gather(source) -> tuple[list[int], csc_array]:
+    """Return all ids and all columns of a source."""
     blocks = list(source.column_blocks())
     ids = np.concatenate([block.ids for block in blocks])
     columns = [
@@ -96,11 +96,11 @@ def test_buckets_hold_what_memory_would(tmp_path_factory, seed, n_rows, width, d
     longest = np.diff(rows.tocsc().indptr).max()
     convert(rows, y, path, max(memory, int(longest) * buckets.BYTES_TO_SORT))
     source = ss.open_source(path)
-    ids, columns = gathered(source)
+    ids, columns = gather(source)
     assert ids == list(range(width))
     np.testing.assert_array_equal(columns, rows.toarray())
     np.testing.assert_array_equal(source.targets(), y)
-    np.testing.assert_array_equal(gathered(by_columns(Rows(rows, y)))[1], rows.toarray())
+    np.testing.assert_array_equal(gather(by_columns(Rows(rows, y)))[1], rows.toarray())
     assert sorted(path.parent.iterdir()) == [path]
 
 
@@ -122,13 +122,13 @@ def test_ids_may_be_huge(tmp_path, memory):
     ids = np.sort(np.random.default_rng(1).choice(10**15, 50, replace=False))
     wide = csr_array((rows.data, ids[rows.indices], rows.indptr), shape=(40, 10**15))
     convert(wide, y, tmp_path / "columns.parquet", memory)
-    found, columns = gathered(ss.open_source(tmp_path / "columns.parquet"))
-    assert found == ids.tolist()
+    column_ids, columns = gather(ss.open_source(tmp_path / "columns.parquet"))
+    assert column_ids == ids.tolist()
     np.testing.assert_array_equal(columns, rows.toarray())
 
 
 class StoppedError(Exception):
-    """As if the process had been killed."""
+    """Raised as if the process had been killed."""
 
 
 @pytest.mark.parametrize("stage", ["rows read", "rows sorted"])
@@ -155,10 +155,10 @@ def test_an_interrupted_conversion_goes_on(tmp_path, monkeypatch, stage, at):
     scattered = []
     scatter = buckets.scatter_entries
     monkeypatch.setattr(
-        buckets, "scatter_entries", lambda *known: (scattered.append(known[3]), scatter(*known))
+        buckets, "scatter_entries", lambda *values: (scattered.append(values[3]), scatter(*values))
     )
     workflow.convert_to_columns(tmp_path / "rows.svm", path, memory=memory, watch=seen.append)
-    np.testing.assert_array_equal(gathered(ss.open_source(path))[1], rows.toarray())
+    np.testing.assert_array_equal(gather(ss.open_source(path))[1], rows.toarray())
     assert sorted(tmp_path.iterdir()) == [path, tmp_path / "rows.svm"]
     assert (seen[-1].unit, seen[-1].done, seen[-1].total) == ("features written", 60, 60)
     if stage == "rows sorted":
@@ -183,7 +183,7 @@ def test_other_rows_begin_anew(tmp_path):
         workflow.convert_to_columns(file, path, memory=memory, watch=interrupt)
     write_rows(file, Rows(2 * rows, y).row_blocks(), n_features=60)
     workflow.convert_to_columns(file, path, memory=memory)
-    np.testing.assert_array_equal(gathered(ss.open_source(path))[1], 2 * rows.toarray())
+    np.testing.assert_array_equal(gather(ss.open_source(path))[1], 2 * rows.toarray())
 
 
 def test_what_cannot_be_done_is_said_and_nothing_stays(tmp_path, monkeypatch):
@@ -191,7 +191,7 @@ def test_what_cannot_be_done_is_said_and_nothing_stays(tmp_path, monkeypatch):
     path = tmp_path / "columns.parquet"
     with pytest.raises(ss.UsageError, match="one feature has 40 values"):
         convert(rows, y, path, 39 * buckets.BYTES_TO_SORT)
-    with pytest.raises(ss.UsageError, match=r"columns are written to \.parquet or \.arrow"):
+    with pytest.raises(ss.UsageError, match=r"columns can only be written to \.parquet or \.arrow"):
         convert(rows, y, tmp_path / "columns.svm", 10**9)
     with pytest.raises(ss.UsageError, match="expected a size such as 2GB"):
         workflow.convert_to_columns(Rows(rows, y), path, memory="lots")
@@ -200,7 +200,7 @@ def test_what_cannot_be_done_is_said_and_nothing_stays(tmp_path, monkeypatch):
     with pytest.raises(ss.UsageError, match="can be read only once"):
         convert(once, y, path, 400 * buckets.BYTES_TO_SORT)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: shutil._ntuple_diskusage(10, 10, 0))
-    with pytest.raises(ss.UsageError, match="make room"):
+    with pytest.raises(ss.UsageError, match="free some space"):
         convert(rows, y, path, 400 * buckets.BYTES_TO_SORT)
     assert not list(tmp_path.iterdir())
 
@@ -250,7 +250,7 @@ def test_a_wide_table_with_gaps(tmp_path):
         tmp_path / "wide.csv", tmp_path / "columns.parquet", target="sick", memory="40kB"
     )
     source = ss.open_source(tmp_path / "columns.parquet")
-    np.testing.assert_array_equal(gathered(source)[1], X.astype(np.float32))
+    np.testing.assert_array_equal(gather(source)[1], X.astype(np.float32))
     with pytest.raises(
         ss.DataError,
         match=r"column 'gene 7' is missing in row 5; fill it in, or set missing='skip'",
@@ -271,7 +271,7 @@ def test_a_table_by_columns_keeps_its_precision_and_groups(tmp_path):
     table = pa.table({**{f"c{i}": X[:, i] for i in range(5)}, "y": [0, 1] * 10})
     pq.write_table(table, tmp_path / "table.parquet")
     workflow.convert_to_columns(tmp_path / "table.parquet", tmp_path / "columns.arrow", target="y")
-    ids, columns = gathered(ss.open_source(tmp_path / "columns.arrow"))
+    ids, columns = gather(ss.open_source(tmp_path / "columns.arrow"))
     assert ids == [0, 1, 2, 3, 4]
     np.testing.assert_array_equal(columns, X)
 
@@ -310,7 +310,7 @@ def test_damaged_columns_are_refused(tmp_path, change, message):
 
 
 def test_rows_that_fit_in_memory_are_not_surveyed(tmp_path, monkeypatch):
-    """Counting entries by ranges of ids is for the way over the disk alone."""
+    """Entries are counted by ranges of ids only for the way over the disk."""
     from streamsieve.sources import buckets
 
     monkeypatch.setattr(buckets, "count_ranges", lambda *_: pytest.fail("nobody needs the counts"))

@@ -1,4 +1,4 @@
-"""A column of weights: rows count as it says, it is no feature, and methods that cannot weigh rows refuse it."""
+"""A column of weights: rows count as it says, and methods without weights of rows reject it."""
 
 from __future__ import annotations
 
@@ -94,8 +94,8 @@ def test_shards_have_their_weights(tmp_path, n):
     write(clicks(), path)
     source = open_source(path, "label", weight="times")
     expected = np.concatenate([block.sample_weight for block in source.row_blocks()])
-    found = [block.sample_weight for shard in source.shards(n) for block in shard.row_blocks()]
-    assert np.concatenate(found).tolist() == expected.tolist()
+    weights = [block.sample_weight for shard in source.shards(n) for block in shard.row_blocks()]
+    assert np.concatenate(weights).tolist() == expected.tolist()
 
 
 def test_several_files_have_their_weights(tmp_path):
@@ -164,17 +164,17 @@ def test_a_run_with_weights_goes_on_as_it_began(tmp_path):
     [
         (
             {"weight": "time"},
-            "there is no column 'time' for the weights of rows; did you mean times?",
+            "there is no column 'time' for the row weights; did you mean times?",
         ),
         (
             {"weight": "label"},
-            "there is no column 'label' for the weights of rows; did you mean place?",
+            "there is no column 'label' for the row weights; did you mean place?",
         ),
         (
             {"weight": "place"},
-            "column 'place' is not a column of numbers, and weights must be numbers",
+            "column 'place' is not numeric, and weights must be numbers",
         ),
-        ({"weight": "place", "strings": "drop"}, "column 'place' is not a column of numbers"),
+        ({"weight": "place", "strings": "drop"}, "column 'place' is not numeric"),
         ({"weight": "b"}, "row 1: its sample_weight is -"),
     ],
 )

@@ -292,7 +292,7 @@ def test_svmlight_rows_need_labels(tmp_path):
 
 
 def test_text_is_no_svmlight_label(tmp_path):
-    with pytest.raises(DataError, match=r"^here: an svmlight label is a number, not 'no'"):
+    with pytest.raises(DataError, match=r"^here: an svmlight label must be a number, not 'no'"):
         write_rows(tmp_path / "rows.svm", blocks(["no", "yes", "no", "yes"]))
     assert os.listdir(tmp_path) == []
 

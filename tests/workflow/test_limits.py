@@ -156,7 +156,7 @@ def test_a_run_that_passes_its_limit_ends_with_what_to_do(tmp_path, monkeypatch)
     with limited(10**12):
         monkeypatch.setattr(machine, "resident_memory", lambda: 2 * 10**12)
         with pytest.raises(
-            ss.errors.RunError, match=r"2,000,000 MB of memory, and 1,000,000 MB were allowed"
+            ss.errors.RunError, match=r"2,000,000 MB of memory, but 1,000,000 MB are allowed"
         ):
             list(ss.open_source(tmp_path / "rows.svm").row_blocks())
 

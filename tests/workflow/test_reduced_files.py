@@ -125,7 +125,7 @@ def test_selected_columns_are_enough_in_any_order_without_labels(
     np.testing.assert_allclose(same, predict(run, tmp_path / "reduced.csv")[1])
     np.testing.assert_allclose(same, predict(run, (shuffled, None))[1])
     shuffled.drop(columns=table.columns[2]).to_csv(tmp_path / "fewer.csv", index=False)
-    with pytest.raises(ss.DataError, match=f"the column '{table.columns[2]}' is not there"):
+    with pytest.raises(ss.DataError, match=f"there is no column '{table.columns[2]}'"):
         predict(run, tmp_path / "fewer.csv")
 
 
@@ -304,7 +304,7 @@ def test_a_method_that_predicts_with_all_features_says_so(
     ss.select(folder / "table.csv", "arow", KEPT, target=TARGET, output=tmp_path / "run")
     workflow.apply(tmp_path / "run", folder / "table.csv", tmp_path / "reduced.csv")
     with pytest.raises(
-        ss.DataError, match=r"is not there; .*; this model predicts with all features"
+        ss.DataError, match=r"there is no column .*; this model predicts with all features"
     ):
         workflow.predict(tmp_path / "run", tmp_path / "reduced.csv")
     workflow.apply(tmp_path / "run", folder / "table.csv", tmp_path / "reduced.npz")
@@ -392,7 +392,7 @@ def test_rows_without_labels_are_reduced_and_predicted(folder: Path, tmp_path: P
     with pytest.raises(ss.DataError, match="the rows have no labels"):
         ss.select(tmp_path / "new.svm")
     (tmp_path / "mixed.svm").write_text("1 1:1\n2:1\n")
-    with pytest.raises(ss.DataError, match=r"mixed.svm:2: there is no label"):
+    with pytest.raises(ss.DataError, match=r"mixed.svm:2: this row has no label"):
         predict(run, tmp_path / "mixed.svm")
 
 
@@ -527,10 +527,10 @@ def test_missing_values_are_not_written_to_svmlight_text(
 def test_names_are_checked(folder: Path, tmp_path: Path) -> None:
     data = folder / SPARSE["svm"]
     for content, message in (
-        (b"a\nb\n", r"there is a feature 30, and .*names has 2 names; 30 are needed"),
+        (b"a\nb\n", r"there is a feature 30, but .*names has only 2 names; 30 are needed"),
         (b"a\nb\na\n", r"names:3: the name 'a' appears twice, first in line 1"),
-        (b"a\n\nb\n", r"names:2: there is no name"),
-        (b"a\n\xff\n", r"names:2: this is not UTF-8 text"),
+        (b"a\n\nb\n", r"names:2: the name is empty"),
+        (b"a\n\xff\n", r"names:2: not UTF-8 text"),
         (b"", r"names: there are no names"),
     ):
         (tmp_path / "names").write_bytes(content)

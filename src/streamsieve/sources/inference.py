@@ -1,4 +1,4 @@
-"""What the columns of a table hold, by its first rows, and how they are read because of that."""
+"""Infer how the columns of a table are to be read from its first rows."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from .options import ReadOptions
 from .text import is_number
 
 Content = Literal["number", "boolean", "date", "text"]
-Known = dict[str, Content]  # what is clear already, by the name of a column
-Infer = Callable[[ReadOptions, Known], "list[ColumnStats]"]  # what the first rows of a table hold
+Known = dict[str, Content]  # contents that are clear already, by column name
+Infer = Callable[[ReadOptions, Known], "list[ColumnStats]"]  # infers from a table's first rows
 
-HEAD_ROWS = 1 << 16  # the first rows, which show what columns hold
-MIN_UNIQUE_ROWS = 20  # rows: where all texts of so many differ, they name the rows
+HEAD_ROWS = 1 << 16  # the number of first rows from which contents are inferred
+MIN_UNIQUE_ROWS = 20  # rows: if the texts of so many are all different, they name the rows
 ID_NAMES = {
     "id",
     "index",
@@ -38,18 +38,18 @@ ID_NAMES = {
     "unnamed: 0",
     "",
 }
-MAX_SUSPECTS = 8  # columns that are looked at for numbers of rows
+MAX_SUSPECTS = 8  # columns that are checked for row numbers
 MAX_NAMED = 5  # columns in a message
 READ_AS = {"number": numbers_of, "boolean": truth_of, "date": days_of}
 
 
 @dataclass(slots=True)
 class ColumnStats:
-    """What the first rows of a column hold.
+    """Statistics of a column over the first rows of a table.
 
-    ``as_is`` says that it is numbers which need no encoding. Of text, ``levels`` are the different
-    ones; ``repeats`` says whether one of them occurs twice. ``first`` is the first text and its
-    row.
+    ``as_is`` says that the column holds numbers which need no encoding. Of text, ``levels`` are the
+    different values; ``repeats`` says whether one of them occurs twice. ``first`` is the first text
+    with its row.
     """
 
     name: str
@@ -65,7 +65,7 @@ class ColumnStats:
 
     @property
     def names_rows(self) -> bool:
-        """Return True for text that is another in every row."""
+        """Return True for text that has a different value in every row, like an ID."""
         present = self.rows - self.missing
         return (
             not self.repeats
@@ -74,24 +74,24 @@ class ColumnStats:
         )
 
     def add(self, values: pa.Array, where: Where) -> None:
-        """Take in some more rows."""
+        """Add some more rows."""
         if self.content != "text":
             self.add_numbers(READ_AS[self.content](values, self.name, where))
             return
         levels, codes = levels_in(values, self.name, where)
         present = codes[codes >= 0]
-        more = ColumnStats(self.name, "text", self.as_is, codes.size, codes.size - present.size)
+        added = ColumnStats(self.name, "text", self.as_is, codes.size, codes.size - present.size)
         if present.size:
             words = np.array([not is_number(level) for level in levels])
             rows = np.flatnonzero(words[codes] & (codes >= 0))
             row = int(rows[0] if rows.size else np.argmax(codes >= 0))
-            more.first = row, levels[codes[row]]
-        more.levels = {levels[code] for code in np.unique(present).tolist()}
-        more.repeats = len(more.levels) < present.size
-        self.join(more)
+            added.first = row, levels[codes[row]]
+        added.levels = {levels[code] for code in np.unique(present).tolist()}
+        added.repeats = len(added.levels) < present.size
+        self.join(added)
 
     def add_numbers(self, numbers: Any) -> None:
-        """Take in some more rows of numbers, NaN for those that are missing."""
+        """Add some more rows of numbers, where NaN is a missing value."""
         present = numbers[~np.isnan(numbers)]
         self.rows, self.missing = (
             self.rows + numbers.size,
@@ -100,7 +100,7 @@ class ColumnStats:
         self.total += float(present.sum(dtype=np.float64))
 
     def join(self, other: ColumnStats) -> None:
-        """Take in the rows after these; as the first text, one that is not a number shows more."""
+        """Add the rows that follow these; a text that is not a number is kept as the first one."""
         if other.first is not None:
             row, text = other.first
             if self.first is None or (is_number(self.first[1]) and not is_number(text)):
@@ -113,7 +113,10 @@ class ColumnStats:
 
 
 def content_of(kind: pa.DataType) -> Content:
-    """Return what a column of a type holds; what cannot be used counts as numbers, and is refused when it is read."""
+    """Return the content of a column of a type.
+
+    Types that cannot be used count as numbers; they are rejected when the column is read.
+    """
     if is_text(kind):
         return "text"
     if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
@@ -122,12 +125,15 @@ def content_of(kind: pa.DataType) -> Content:
 
 
 def may_be_id(name: str) -> bool:
-    """Return True for the names of columns that number the rows."""
+    """Return True if a column of this name may number the rows."""
     return name.strip().lower() in ID_NAMES or name.lower().endswith("_id")
 
 
 def looks_like_id(name: str, values: Any) -> bool:
-    """Return True if a column numbers the rows: by its name, with all values different, or counting from 0 or 1."""
+    """Return True if a column numbers the rows.
+
+    It does if its name says so and all values differ, or if it counts from 0 or 1.
+    """
     if values.size < 2 or np.isnan(values).any():
         return False
     if may_be_id(name):
@@ -141,25 +147,31 @@ def infer_by_types(
     types: Mapping[str, pa.DataType],
     batches_with: Callable[[list[str]], Iterator[pa.RecordBatch]],
     options: ReadOptions,
-    known: Known,
+    known_contents: Known,
 ) -> list[ColumnStats]:
-    """Return what columns of some types hold: the first rows are read of those alone whose values must be known."""
+    """Return the statistics of columns whose types are known.
+
+    The first rows are read for those columns alone whose values must be known.
+    """
     stats = {
-        name: ColumnStats(name, known.get(name) or content_of(kind)) for name, kind in types.items()
+        name: ColumnStats(name, known_contents.get(name) or content_of(kind))
+        for name, kind in types.items()
     }
-    for one in stats.values():
-        one.as_is = one.content not in ("text", "date") and not is_text(types[one.name])
+    for column_stats in stats.values():
+        column_stats.as_is = column_stats.content not in ("text", "date") and not is_text(
+            types[column_stats.name]
+        )
     reads_text = options.strings in ("onehot", "error")
     wanted = [
-        one
-        for one in stats.values()
-        if (reads_text if one.content == "text" else options.missing == "mean")
+        column_stats
+        for column_stats in stats.values()
+        if (reads_text if column_stats.content == "text" else options.missing == "mean")
     ]
     row = 0
-    for batch in batches_with([one.name for one in wanted]) if wanted else ():
+    for batch in batches_with([column_stats.name for column_stats in wanted]) if wanted else ():
         head = batch.slice(0, HEAD_ROWS - row)
-        for one in wanted:
-            one.add(head.column(one.name), Where(origin, row))
+        for column_stats in wanted:
+            column_stats.add(head.column(column_stats.name), Where(origin, row))
         row += head.num_rows
         if row == HEAD_ROWS:
             break
@@ -177,45 +189,47 @@ def infer_by_types(
 
 
 def infer_all(tables: Sequence[Infer], options: ReadOptions) -> list[ColumnStats]:
-    """Return what the columns of some tables hold, all of them together."""
-    known: Known = {}
+    """Return the statistics of the columns of several tables together."""
+    known_contents: Known = {}
     while True:
-        found, rows = [], 0
+        stats_of_tables, rows = [], 0
         for infer in tables:
-            found.append(infer(options, known))
-            rows += max((one.rows for one in found[-1]), default=0)
+            stats_of_tables.append(infer(options, known_contents))
+            rows += max((column_stats.rows for column_stats in stats_of_tables[-1]), default=0)
             if rows >= HEAD_ROWS:
                 break
         clashes = set[str]()
-        for column in zip(*found, strict=True):
-            clear = _content_of_all(column)
-            if any(part.content != clear for part in column) and not all(
+        for column in zip(*stats_of_tables, strict=True):
+            content = _content_of_all(column)
+            if any(part.content != content for part in column) and not all(
                 part.as_is for part in column
             ):
                 clashes.add(column[0].name)
-                known[column[0].name] = clear
+                known_contents[column[0].name] = content
         if not clashes:
             break
-    first, *others = found
+    first, *others = stats_of_tables
     for part in others:
-        for stats, more in zip(first, part, strict=True):
-            stats.join(more)
+        for stats, other_stats in zip(first, part, strict=True):
+            stats.join(other_stats)
     return first
 
 
 def _content_of_all(parts: Sequence[ColumnStats]) -> Content:
-    """Return what a column holds of which several tables have a part."""
+    """Return the content of a column that has a part in each of several tables."""
     if all(part.as_is for part in parts):
-        return parts[0].content  # numbers, or truth values that are read as such
-    is_shown = [
-        part.content for part in parts if not 0 < part.rows == part.missing
-    ]  # by a value that is there
-    contents = set(is_shown) or {parts[0].content}
+        return parts[0].content  # numbers, or truth values that are read as numbers
+    # a part whose values are all missing does not count
+    shown = [part.content for part in parts if not 0 < part.rows == part.missing]
+    contents = set(shown) or {parts[0].content}
     return contents.pop() if len(contents) == 1 else "text"
 
 
 class Inferred(NamedTuple):
-    """How the columns of tables are to be read; ``incomplete`` are columns that were seen to have missing values."""
+    """The encoding inferred for the columns of tables.
+
+    ``incomplete`` are the columns in which missing values were seen.
+    """
 
     encoding: Encoding
     notes: tuple[Note, ...] = ()
@@ -223,29 +237,34 @@ class Inferred(NamedTuple):
 
 
 def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -> Inferred:
-    """Return how the columns of tables are to be read, by what their first rows hold and what a user wants."""
+    """Return the encoding of the columns of tables.
+
+    It depends on the content of their first rows and on the options.
+    """
     stats = infer_all(tables, options)
     if options.weight is not None:
         weight = stats.pop()
         if not weight.as_is:
             raise DataError(
-                f"{prefix(origin)}column {weight.name!r} is not a column of numbers, and weights"
-                " must be numbers"
+                f"{prefix(origin)}column {weight.name!r} is not numeric, and weights must be"
+                " numbers"
             )
-    texts = [one for one in stats if one.content == "text"]
+    texts = [part for part in stats if part.content == "text"]
     if texts and options.strings == "error":
-        raise _are_text(texts, origin)
-    refused = [one for one in texts if one.names_rows or len(one.levels) > MAX_LEVELS]
+        raise _text_error(texts, origin)
+    refused = [part for part in texts if part.names_rows or len(part.levels) > MAX_LEVELS]
     if refused and options.strings == "onehot":
-        raise too_many_levels(origin, [one.name for one in refused], refused[0].names_rows)
+        raise too_many_levels(origin, [part.name for part in refused], refused[0].names_rows)
     omits_text = bool(texts) and options.strings == "drop"
-    columns = [_column_of(one, options) for one in stats if one.content != "text" or not omits_text]
+    columns = [
+        _column_of(part, options) for part in stats if part.content != "text" or not omits_text
+    ]
     if not any(column.width for column in columns):
         raise DataError(
-            f"{prefix(origin)}there is no column but the target and columns of text that are"
-            " omitted"
+            f"{prefix(origin)}the target and omitted columns of text are the only columns; there"
+            " are no features"
         )
-    incomplete = tuple(one.name for one in stats if one.missing)
+    incomplete = tuple(part.name for part in stats if part.missing)
     encoding = Encoding(columns, options.missing, omits_text=omits_text)
     return Inferred(encoding, tuple(_notes(stats, options)), incomplete)
 
@@ -253,10 +272,14 @@ def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -
 def read_tables(
     tables: Sequence[Any], options: ReadOptions, encoding: Encoding | None, find: bool, origin: str
 ) -> None:
-    """Have tables read by an encoding that is given, or that their first rows show if ``find`` says so."""
+    """Set how tables are read: by a given encoding, or by one inferred from their first rows.
+
+    The encoding is inferred only with ``find``.
+    """
     if find and not tables[0].columns:
         raise DataError(
-            f"{prefix(origin)}there is no column but the target {tables[0].facts.target!r}"
+            f"{prefix(origin)}the target {tables[0].facts.target!r} is the only column; there are"
+            " no features"
         )
     if encoding is None and not find:
         return
@@ -267,54 +290,55 @@ def read_tables(
         table.facts = replace(table.facts, notes=inferred.notes, incomplete=inferred.incomplete)
 
 
-def _column_of(one: ColumnStats, options: ReadOptions) -> Column:
+def _column_of(stats: ColumnStats, options: ReadOptions) -> Column:
     """Return how a column is read."""
-    if one.content == "text":
+    if stats.content == "text":
         is_hashed = options.strings == "hash"
         return (
-            Column(one.name, "hash")
+            Column(stats.name, "hash")
             if is_hashed
-            else Column(one.name, "onehot", tuple(sorted(one.levels)))
+            else Column(stats.name, "onehot", tuple(sorted(stats.levels)))
         )
-    present = one.rows - one.missing
+    present = stats.rows - stats.missing
     return Column(
-        one.name,
-        one.content,
-        fill=one.total / present if options.missing == "mean" and present else 0.0,
+        stats.name,
+        stats.content,
+        fill=stats.total / present if options.missing == "mean" and present else 0.0,
     )
 
 
-def _are_text(texts: Sequence[ColumnStats], origin: str) -> DataError:
-    """Return what to say of columns of text where none are wanted."""
+def _text_error(texts: Sequence[ColumnStats], origin: str) -> DataError:
+    """Return the error for columns of text where text is not allowed."""
     row, value = texts[0].first or (0, "")
-    more = f" (nor are {len(texts) - 1:,} more)" if len(texts) > 1 else ""
+    others = f" (nor are {len(texts) - 1:,} more)" if len(texts) > 1 else ""
     return DataError(
         f"{prefix(origin)}row {row + 1}: column {texts[0].name!r} is {value[:40]!r}, not a"
-        f" number{more}; read its levels as features ({spell('strings', 'onehot')} or"
-        f" {spell('strings', 'hash')}), or omit it: {spell('drop', [one.name for one in texts])}"
+        f" number{others}; read its levels as features ({spell('strings', 'onehot')} or"
+        f" {spell('strings', 'hash')}), or omit it:"
+        f" {spell('drop', [stats.name for stats in texts])}"
     )
 
 
-def _notes(facts: Sequence[ColumnStats], options: ReadOptions) -> Iterable[Note]:
-    """Return what a user should know of how columns are read."""
-    dates = [one.name for one in facts if one.content == "date"]
+def _notes(columns: Sequence[ColumnStats], options: ReadOptions) -> Iterable[Note]:
+    """Yield notes for the user on how columns are read."""
+    dates = [stats.name for stats in columns if stats.content == "date"]
     if dates:
         yield Note(
             "dates",
             f"dates are read as days since 1970: {_listed(dates)}",
-            f"omit what is of no use: {spell('drop')}",
+            f"omit those that are not useful: {spell('drop')}",
         )
-    texts = [one.name for one in facts if one.content == "text"]
+    texts = [stats.name for stats in columns if stats.content == "text"]
     if texts and options.strings == "drop":
         yield Note(
             "text omitted",
             f"columns of text are omitted: {_listed(texts)}",
             f"{spell('strings', 'onehot')} reads them",
         )
-    ids = [one.name for one in facts if one.counts_up]
+    ids = [stats.name for stats in columns if stats.counts_up]
     if ids:
         them = "them" if len(ids) > 1 else "it"
-        what = "look like numbers of rows" if len(ids) > 1 else "looks like a number of the row"
+        what = "look like row numbers" if len(ids) > 1 else "looks like a row number"
         yield Note(
             "row ids", f"{_listed(ids)} {what}", f"omit {them}: {spell('drop', ids[:MAX_NAMED])}"
         )
@@ -328,19 +352,22 @@ def _listed(names: list[str]) -> str:
 
 
 def picked(columns: list[str], options: ReadOptions, name: str) -> list[str]:
-    """Return the columns that a user has not omitted; a name that is not there is refused."""
-    there, weight = set(columns), options.weight
-    if weight is not None and weight not in there:
+    """Return the columns that the options do not omit.
+
+    Raise UsageError if the options name a column that the table does not have.
+    """
+    available, weight = set(columns), options.weight
+    if weight is not None and weight not in available:
         raise UsageError(
-            f"{prefix(name)}there is no column {weight!r} for the weights of rows;"
+            f"{prefix(name)}there is no column {weight!r} for the row weights;"
             f" {hint(weight, columns)}"
         )
     for wanted in (*options.drop, *(options.only or ())):
-        if wanted not in there:
+        if wanted not in available:
             raise UsageError(
                 f"{name}: there is no column {wanted!r} to omit or to keep; {hint(wanted, columns)}"
             )
-    kept = (there if options.only is None else set(options.only)) - {*options.drop, weight}
+    kept = (available if options.only is None else set(options.only)) - {*options.drop, weight}
     left = [column for column in columns if column in kept]
     if columns and not left:
         raise UsageError(f"{name}: all columns are omitted; omit fewer")
@@ -356,20 +383,20 @@ def refuse_repeated(names: list[str], origin: str) -> None:
 
 
 def refuse_absent(wanted: Iterable[str], names: list[str], origin: str) -> None:
-    """Raise AbsentColumnError if a table does not have all of these columns."""
+    """Raise AbsentColumnError if a table does not have all of the given columns."""
     present = set(names)
     for name in wanted:
         if name not in present:
             raise AbsentColumnError(
-                f"{prefix(origin)}the column {name!r} is not there; {listing(names)}", names
+                f"{prefix(origin)}there is no column {name!r}; {listing(names)}", names
             )
 
 
 def refuse_other_target(target: str | None, names: list[str], origin: str) -> None:
-    """Raise DataError if a table does not have its target, or none is named."""
+    """Raise DataError if a table does not have its target, or if no target is given."""
     if target is None:
         message = (
-            f"{prefix(origin)}which column is the target? Say {spell('target', 'NAME')};"
+            f"{prefix(origin)}the target column is not given; name it: {spell('target', 'NAME')};"
             f" {listing(names)}"
         )
         raise AbsentColumnError(message, names)
@@ -380,12 +407,15 @@ def refuse_other_target(target: str | None, names: list[str], origin: str) -> No
 
 
 def hint(wanted: str, names: list[str]) -> str:
-    """The columns whose names are like one that is not there, else all of them, for a message."""
+    """Return a hint for a column that does not exist, for a message.
+
+    It lists the columns with similar names, or all columns if none is similar.
+    """
     near = get_close_matches(wanted, names, n=3)
     return f"did you mean {' or '.join(near)}?" if near else listing(names)
 
 
 def listing(names: list[str]) -> str:
-    """The columns there are, for a message."""
+    """Return the list of columns, for a message."""
     shown = ", ".join(names[:8])
     return f"the columns are {shown}" + (f" and {len(names) - 8:,} more" if len(names) > 8 else "")

@@ -1,9 +1,9 @@
-"""Labels: which there are, and what they are in text with columns.
+"""Labels: the different ones, and their kind in text with columns.
 
-There they are numbers if all of them are plain numbers, otherwise text as it is written. ``007``,
-``07`` and ``7`` are three labels, and so are two codes of 20 digits that a float could not tell
-apart. What a file holds shows in its first labels; a later one that does not fit is an error with
-its line.
+In text with columns, labels are numbers if all of them are plain numbers, otherwise text as it is
+written. ``007``, ``07`` and ``7`` are three labels, and so are two codes of 20 digits that a float
+could not tell apart. The first labels of a file determine the kind; a later label that does not
+fit is an error with its line.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LabelKind = Literal["numbers", "truth", "text"]
 
-FIRST_ROWS = 1 << 16  # of a short look
+FIRST_ROWS = 1 << 16  # that are searched for labels before all rows are
 NUMBER = (
     r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?|[+-]?(?i:inf|infinity)"
 )
@@ -36,60 +36,65 @@ LONG = 19  # digits
 
 
 def classes_with(source: Source, label: Any) -> NDArray[Any] | None:
-    """Return the different labels, sorted: of the first rows if ``label`` is among them, otherwise of all rows.
+    """Return the different labels, sorted, if ``label`` is among them.
 
-    None if it is not among those either, or if labels are text here and numbers there.
+    The first rows are searched; if ``label`` is not there, all rows are. Return None if it is in
+    none of them, or if some labels are text and others are numbers.
     """
     for most_rows in (FIRST_ROWS, None):
-        found = different(source.labels(), most_rows, source.name)
+        labels = distinct_labels(source.labels(), most_rows, source.name)
         if (
-            found is not None
-            and is_text(found) == isinstance(label, str)
-            and label in found.tolist()
+            labels is not None
+            and is_text(labels) == isinstance(label, str)
+            and label in labels.tolist()
         ):
-            return found
+            return labels
     return None
 
 
-def different(
+def distinct_labels(
     blocks: Iterable[NDArray[Any]], most_rows: int | None, origin: str
 ) -> NDArray[Any] | None:
-    """Return the different ones among labels, those of the first blocks up to a number of rows, or of all.
+    """Return the distinct labels of the first blocks, up to a number of rows, or of all blocks.
 
-    None if some are text and others are not; numbers that can hardly be classes are refused.
+    Return None if some are text and others are not. Raise an error for numbers that can hardly be
+    classes.
     """
-    known: NDArray[Any] | None = None
+    distinct: NDArray[Any] | None = None
     rows = 0
     for labels in blocks:
-        if known is not None and is_text(labels) != is_text(known):
+        if distinct is not None and is_text(labels) != is_text(distinct):
             return None
-        known = with_new(known, labels)
+        distinct = add_labels(distinct, labels)
         rows += labels.size
-        if has_fractions(known) and known.size > 2:
+        if has_fractions(distinct) and distinct.size > 2:
             raise NotClassesError(
                 f"{prefix(origin)}numbers with fractions are hardly classes, and the first {rows:,}"
-                f" rows have {known.size:,} different ones"
+                f" rows have {distinct.size:,} different ones"
             )
         if rows >= FIRST_ROWS:
-            refuse_too_many(known.size, rows, origin)
+            refuse_too_many(distinct.size, rows, origin)
         if most_rows is not None and rows >= most_rows:
             break
-    if known is not None:
-        refuse_too_many(known.size, rows, origin)
-    return known
+    if distinct is not None:
+        refuse_too_many(distinct.size, rows, origin)
+    return distinct
 
 
-def with_new(known: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[Any]:
-    """Return the known labels and those that are new; where few are, which is usual, nothing is sorted."""
-    if known is not None:
-        at = np.minimum(np.searchsorted(known, labels), known.size - 1)
-        labels = labels[known[at] != labels]
-    found = np.unique(labels)
-    return found if known is None else np.union1d(known, found) if found.size else known
+def add_labels(before: NDArray[Any] | None, labels: NDArray[Any]) -> NDArray[Any]:
+    """Return the union of the known labels and some others, sorted.
+
+    Only new labels are sorted; in most cases there are few of them.
+    """
+    if before is not None:
+        positions = np.minimum(np.searchsorted(before, labels), before.size - 1)
+        labels = labels[before[positions] != labels]
+    new = np.unique(labels)
+    return new if before is None else np.union1d(before, new) if new.size else before
 
 
 def refuse_too_many(n_labels: int, rows: int, origin: str) -> None:
-    """Refuse labels of which most occur once: they are numbers, or names of the rows."""
+    """Raise DataError if most labels occur once: they are numbers, or names of the rows."""
     if n_labels > max(MAX_PLAUSIBLE_CLASSES, rows // 2):
         raise DataError(
             f"{prefix(origin)}{n_labels:,} different labels in {rows:,} rows are hardly classes;"
@@ -102,13 +107,19 @@ def refuse_too_many(n_labels: int, rows: int, origin: str) -> None:
 
 
 def is_plain_number(label: Any) -> bool:
-    """Return True for a number, and for a text that is one as usual: no zeros before it, no more than 64 bits."""
+    """Return True for a number, or for text that is a number in its usual form.
+
+    A leading zero, or more than 64 bits, is not usual.
+    """
     word = str(label).strip()
     return bool(re.fullmatch(NUMBER, word)) and not re.match(TOO_LONG, word)
 
 
 def expect_classes(source: DataSource, classes: Iterable[Any] | None) -> None:
-    """Read the labels of rows as text if the classes that were named are neither plain numbers nor true and false."""
+    """Read the labels of rows as text if the given classes require it.
+
+    That is the case if they are neither all plain numbers nor all true and false.
+    """
     words = [] if classes is None else [str(label).strip() for label in classes]
     if isinstance(source, Source) and not (
         all(map(is_plain_number, words)) or all(map(TRUTH.match, words))
@@ -117,7 +128,7 @@ def expect_classes(source: DataSource, classes: Iterable[Any] | None) -> None:
 
 
 def kind_of_labels(column: pa.Array) -> LabelKind:
-    """Return what labels are that were read as text."""
+    """Return the kind of labels that were read as text."""
     words = column.drop_null()
     if len(words) and as_numbers(words) is not None:
         return "numbers"
@@ -125,8 +136,8 @@ def kind_of_labels(column: pa.Array) -> LabelKind:
 
 
 def labels_of_kind(column: pa.Array, kind: LabelKind) -> pa.Array:
-    """Return labels that were read as text as labels of a kind; raise ValueError if one is not of it."""
-    if kind == "text" or column.null_count:  # for others to refuse
+    """Return labels that were read as text as labels of a kind; raise ValueError if one is not."""
+    if kind == "text" or column.null_count:  # the caller rejects missing labels
         return column
     labels = as_numbers(column) if kind == "numbers" else as_truth(column)
     if labels is None:
@@ -149,15 +160,15 @@ def as_truth(words: pa.Array) -> pa.Array | None:
 def as_numbers(words: pa.Array) -> pa.Array | None:
     """Return texts as int64 or float64; None if one of them is not a plain number.
 
-    Those of a regression may all be different, and Arrow reads them many times faster than a
-    pattern matches them. What it takes for a number and is not a plain one shows in how it begins
-    and how long it is.
+    The labels of a regression may all be different, and Arrow reads them many times faster than a
+    pattern matches them. Texts that Arrow accepts although they are not plain numbers are
+    recognized by their first characters and their length.
     """
     import pyarrow.compute as pc
 
-    if not shows_plain(words):
+    if not are_plain(words):
         words = pc.utf8_trim_whitespace(words)
-        if not shows_plain(words):
+        if not are_plain(words):
             return None
     text, bounds = letters_of(words)
     inside = text[bounds[0] : bounds[-1]]
@@ -170,14 +181,14 @@ def as_numbers(words: pa.Array) -> pa.Array | None:
 
 
 def letters_of(words: pa.Array) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Return all letters of texts one after the other, and where each text begins and ends among them."""
+    """Return the letters of all texts, concatenated, and the bounds of the texts in them."""
     _, ends, letters = words.buffers()
     bounds = np.frombuffer(ends, np.int32)[words.offset : words.offset + len(words) + 1]
     return np.frombuffer(letters or b"", np.uint8), bounds.astype(np.int64)
 
 
-def shows_plain(words: pa.Array) -> bool:
-    """Return True if no text has blanks around it, a zero before other digits, or more digits than an int64."""
+def are_plain(words: pa.Array) -> bool:
+    """Return True if no text has blanks around it, a leading zero or too many digits for int64."""
     import pyarrow.compute as pc
 
     text, bounds = letters_of(words)
@@ -201,7 +212,7 @@ def shows_plain(words: pa.Array) -> bool:
 
 
 def misfit(text: str, kind: LabelKind, where: str) -> DataError | None:
-    """Return what to say of a label that is not of the kind of those before it."""
+    """Return the error for a label of another kind than those before it; None if it fits."""
     fits = {
         "numbers": is_plain_number(text),
         "truth": bool(re.match(TRUTH, text.strip())),
@@ -209,8 +220,8 @@ def misfit(text: str, kind: LabelKind, where: str) -> DataError | None:
     }
     if fits[kind]:
         return None
-    known = "a plain number" if kind == "numbers" else "true or false"
+    expected = "a plain number" if kind == "numbers" else "true or false"
     return DataError(
-        f"{where}: the label {text!r} is not {known}, as those before it are; name all classes to"
-        f" read labels as text, {spell('classes', ['A', 'B'])}, or write them alike"
+        f"{where}: the label {text!r} is not {expected}, as those before it are; name all classes"
+        f" to read labels as text, {spell('classes', ['A', 'B'])}, or write all labels in one form"
     )

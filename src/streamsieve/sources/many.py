@@ -1,4 +1,4 @@
-"""Several files as one source: their rows one file after the other."""
+"""Several files read as one source: the rows of one file after those of the other."""
 
 from __future__ import annotations
 
@@ -24,13 +24,12 @@ BYTES_AHEAD = 64 << 20  # of rows that wait, where every file is decompressed by
 
 Part = TypeVar("Part", RowBlock, DenseRows)
 Item = TypeVar("Item")
-Open = Callable[
-    [Path, list[str] | None], DataSource
-]  # a file; of a table, with these columns as features
+# opens a file; of a table, with the given columns as features
+Open = Callable[[Path, list[str] | None], DataSource]
 
 
-class _Read(NamedTuple, Generic[Part]):
-    """Some rows, the memory they take, and how far their file has been read."""
+class _Piece(NamedTuple, Generic[Part]):
+    """Some rows, the memory they take, and the number of bytes read from their file so far."""
 
     rows: Part
     n_bytes: int
@@ -38,11 +37,10 @@ class _Read(NamedTuple, Generic[Part]):
 
 
 class ManySource(Source):
-    """Sources of one kind, read in order as if they were one; the next of them are read ahead.
+    """Sources of one kind, read in order as if they were one; the next files are read ahead.
 
-    Blocks, and messages on them, name their own file. A file without rows is not a mistake if
-    another has some. A shard has complete files, or parts of a file if there are more shards than
-    files.
+    Blocks and messages name the file they come from. A file without rows is allowed if another one
+    has rows. A shard has complete files, or parts of a file if there are more shards than files.
     """
 
     def __init__(self, name: str, parts: Sequence[Source]) -> None:
@@ -71,42 +69,46 @@ class ManySource(Source):
 
     def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
         tables = [part.dense_rows(missing) for part in self.parts]
-        found = [table for table in tables if table is not None]
+        present = [table for table in tables if table is not None]
         return (
-            self._in_order(found, lambda rows: rows.values.nbytes)
-            if len(found) == len(tables)
+            self._in_order(present, lambda rows: rows.values.nbytes)
+            if len(present) == len(tables)
             else None
         )
 
     def _in_order(
         self, blocks: Iterable[Iterator[Part]], size: Callable[[Part], int]
     ) -> Iterator[Part]:
-        """Yield the rows of all files, checked against one another."""
+        """Yield the rows of all files, with their labels checked against one another."""
         with closing(self._read_in_order(blocks, size)) as items:
-            yield from self._alike((part, rows.y, rows) for part, rows in items)
+            yield from self._check_labels((part, rows.y, rows) for part, rows in items)
 
     def _read_in_order(
         self, blocks: Iterable[Iterator[Part]], size: Callable[[Part], int]
     ) -> Generator[tuple[Source, Part]]:
-        """Yield the rows of all files with their file; a few of these are read at once, the next ones ahead."""
+        """Yield the rows of all files, each with its file.
+
+        A few files are read at once, the next ones ahead of time.
+        """
         self.bytes_read = done = 0
         at_once = min(cores(), MAX_FILES_AT_ONCE, len(self.parts))
+        # Every open file holds blocks in memory, and levels become features in the order of files.
         if is_limited() or (self.encoding is not None and self.encoding.has_groups):
-            at_once = 1  # each file has blocks of its own; levels become features in the order of the files
+            at_once = 1
         room = Room(
             1
-            if all(part.facts.splittable for part in self.parts)
+            if all(source.facts.splittable for source in self.parts)
             else min(BYTES_AHEAD, reading_bytes())
         )
         files = zip(self.parts, blocks, strict=True)
-        begun: deque[tuple[Source, Generator[_Read[Part]] | Reader[_Read[Part]]]] = deque()
+        readers: deque[tuple[Source, Generator[_Piece[Part]] | Reader[_Piece[Part]]]] = deque()
         try:
             while True:
-                for part, rows in islice(files, at_once - len(begun)):
-                    reading = read(part, rows, size)
-                    begun.append(
+                for source, rows in islice(files, at_once - len(readers)):
+                    reading = read_file(source, rows, size)
+                    readers.append(
                         (
-                            part,
+                            source,
                             (
                                 reading
                                 if at_once == 1
@@ -114,30 +116,35 @@ class ManySource(Source):
                             ),
                         )
                     )
-                if not begun:
+                if not readers:
                     break
-                part, items = begun[0]
+                source, items = readers[0]
                 for item in items:
                     self.bytes_read = done + item.bytes_read
-                    yield part, item.rows
-                begun.popleft()
-                done += part.facts.n_bytes or 0
+                    yield source, item.rows
+                readers.popleft()
+                done += source.facts.n_bytes or 0
                 self.bytes_read = done
         finally:
-            for _, items in begun:
+            for _, items in readers:
                 items.close()
 
     def labels(self) -> Iterator[NDArray[Any]]:
-        return self._alike(
-            (part, some, some) for part in self.parts for some in if_any(part.labels()) if some.size
+        return self._check_labels(
+            (part, y, y) for part in self.parts for y in skip_no_rows(part.labels()) if y.size
         )
 
     def labels_as_written(self) -> None:
         for part in self.parts:
             part.labels_as_written()
 
-    def _alike(self, items: Iterable[tuple[Source, NDArray[Any] | None, Item]]) -> Iterator[Item]:
-        """Yield items of files, whose labels must be text or numbers in all of them; refuse data without any."""
+    def _check_labels(
+        self, items: Iterable[tuple[Source, NDArray[Any] | None, Item]]
+    ) -> Iterator[Item]:
+        """Yield the items of all files; raise DataError if only some of them have text labels.
+
+        Raise NoRowsError if there are no items.
+        """
         first: tuple[Source, bool] | None = None
         for part, y, item in items:
             is_text = y is not None and y.dtype.kind in "OUS"
@@ -147,7 +154,7 @@ class ManySource(Source):
                 kinds = ("text", "numbers") if is_text else ("numbers", "text")
                 raise DataError(
                     f"{part.name}: its labels are {kinds[0]}, but {kinds[1]} in {first[0].name};"
-                    " write them alike, or name all classes to read labels of tables as text:"
+                    " write them in one form, or name all classes to read labels of tables as text:"
                     f" {spell('classes', ['A', 'B'])}"
                 )
             yield item
@@ -158,7 +165,7 @@ class ManySource(Source):
 
     def _shards(self, n: int) -> list[Source]:
         if n <= len(self.parts):
-            groups = in_groups(self.parts, n)
+            groups = split_into_groups(self.parts, n)
         else:
             groups = [
                 [shard]
@@ -169,16 +176,16 @@ class ManySource(Source):
         return [ManySource(self.name, group) for group in with_rows] or [self]
 
 
-def read(
+def read_file(
     part: Source, blocks: Iterator[Part], size: Callable[[Part], int]
-) -> Generator[_Read[Part]]:
+) -> Generator[_Piece[Part]]:
     """Yield the rows of a file, if it has any."""
-    for rows in if_any(blocks):
-        yield _Read(rows, size(rows), part.bytes_read)
+    for rows in skip_no_rows(blocks):
+        yield _Piece(rows, size(rows), part.bytes_read)
 
 
-def if_any(items: Iterator[Item]) -> Generator[Item]:
-    """Yield the items of a file, none if it has no rows."""
+def skip_no_rows(items: Iterator[Item]) -> Generator[Item]:
+    """Yield the items of a file; yield nothing if it has no rows."""
     try:
         yield from items
     except NoRowsError:
@@ -189,21 +196,21 @@ def if_any(items: Iterator[Item]) -> Generator[Item]:
 
 
 def total(sizes: Iterable[int | None]) -> int | None:
-    """Return the sum, if all are known."""
+    """Return the sum of sizes; None if one of them is not known."""
     listed = list(sizes)
     return None if None in listed else sum(size or 0 for size in listed)
 
 
 def sizes_of(parts: Sequence[Source]) -> NDArray[np.float64]:
-    """How large files are, in bytes, else in rows; all alike if neither is known of all."""
-    for known in ([part.facts.n_bytes for part in parts], [part.n_rows for part in parts]):
-        if total(known):
-            return np.array(known, np.float64)
+    """Return the sizes of files in bytes, else in rows; ones if neither is known of all files."""
+    for sizes in ([part.facts.n_bytes for part in parts], [part.n_rows for part in parts]):
+        if total(sizes):
+            return np.array(sizes, np.float64)
     return np.ones(len(parts))
 
 
-def in_groups(parts: Sequence[Source], n: int) -> list[list[Source]]:
-    """Files in order in ``n`` groups of about the same size, none of them empty."""
+def split_into_groups(parts: Sequence[Source], n: int) -> list[list[Source]]:
+    """Split files, in order, into ``n`` non-empty groups of about the same size."""
     starts = np.concatenate([[0.0], np.cumsum(sizes_of(parts))])
     cuts = [0]
     for group in range(1, n):
@@ -215,22 +222,25 @@ def in_groups(parts: Sequence[Source], n: int) -> list[list[Source]]:
 
 
 def shares_of(parts: Sequence[Source], n: int) -> list[int]:
-    """Into how many shards to split every file, so that they are ``n`` in all and the largest is small."""
+    """Return the number of shards into which to split every file.
+
+    They are ``n`` in all, and the largest shard is as small as possible.
+    """
     sizes, shares = sizes_of(parts), np.ones(len(parts), np.int64)
-    can = np.array([part.facts.splittable for part in parts])
-    if can.any():
+    splittable = np.array([part.facts.splittable for part in parts])
+    if splittable.any():
         for _ in range(n - len(parts)):
-            shares[np.where(can, sizes / shares, -1.0).argmax()] += 1
+            shares[np.where(splittable, sizes / shares, -1.0).argmax()] += 1
     return [int(share) for share in shares]
 
 
 def has_rows(part: Source) -> bool:
-    """Whether there is a row; its beginning is read if that is not known."""
+    """Return True if a source has a row; its beginning is read if the number is not known."""
     if part.n_rows is not None:
         return part.n_rows > 0
     try:
         return any(block.n_rows for block in islice(part.row_blocks("keep"), 1))
-    except DataError as error:  # other errors are for whoever reads all of it
+    except DataError as error:  # other errors are raised when all of it is read
         return not isinstance(error, NoRowsError)
 
 
@@ -244,44 +254,43 @@ def open_many(
     columns: list[str] | None,
     as_asked: Callable[[Sequence[DataSource], str], None],
 ) -> ManySource:
-    """Files of one kind as one source; ``columns`` are the features of tables, if not all that are there.
+    """Return files of one kind as one source.
 
-    ``as_asked`` has all of them read in one way, if they can be read in several.
+    ``columns`` are the features of tables, if not all columns are. ``as_asked`` sets how all files
+    are read, for formats that can be read in several ways.
     """
     first = by_rows(open_file(files[0], columns))
     parts = [first]
     for path in files[1:]:
         part = by_rows(open_file(path, columns))
         refuse_other_kind(name, first, part)
-        if not same_names(first, part):
-            part = by_rows(
-                open_file(path, names_of(first))
-            )  # a table with its columns in another order
+        if not have_same_names(first, part):  # a table with its columns in another order
+            part = by_rows(open_file(path, names_of(first)))
         parts.append(part)
     as_asked(parts, name)
-    together = ManySource(name, parts)
+    combined = ManySource(name, parts)
     if next((kind for part in parts if (kind := part.label_kind()) is not None), None) == "text":
-        together.labels_as_written()  # of all files, also where they look like numbers
-    return together
+        combined.labels_as_written()  # in all files, also where they look like numbers
+    return combined
 
 
 def refuse_other_kind(name: str, first: Source, part: Source) -> None:
-    """Refuse files that cannot be read as one."""
+    """Raise an error if two files cannot be read as one."""
     kinds = [kind_of(source) for source in (first, part)]
     if kinds[0] != kinds[1]:
         raise DataError(
-            f"{name}: {first.name} is {kinds[0]}, and {part.name} is {kinds[1]}; several files are"
-            " read as one only if they are of one kind"
+            f"{name}: {first.name} is {kinds[0]}, and {part.name} is {kinds[1]}; files that are"
+            " read as one must be of one kind"
         )
     if kinds[0] == COLUMNS:
         raise UsageError(
-            f"{name}: {first.name} and {part.name} hold columns, and such files are not read as"
+            f"{name}: {first.name} and {part.name} hold columns, and such files cannot be read as"
             " one; give the files of rows, or write one of all rows: streamsieve convert --columns"
         )
     if first.facts.renumbered != part.facts.renumbered:
         raise DataError(
-            f"{part.name}: its features are not numbered as those of {first.name}; apply the same"
-            " run to both"
+            f"{part.name}: its features are numbered differently from those of {first.name}; apply"
+            " the same run to both"
         )
     if first.has_labels != part.has_labels:
         without, other = (first, part) if part.has_labels else (part, first)
@@ -292,6 +301,7 @@ COLUMNS = "a file of columns"
 
 
 def kind_of(source: Source) -> str:
+    """Return the kind of a source, for messages."""
     return (
         COLUMNS
         if source.is_transposed
@@ -302,27 +312,32 @@ def kind_of(source: Source) -> str:
 
 
 def names_of(source: Source) -> list[str] | None:
+    """Return the names of the features of a source; None if they have none."""
     return None if source.feature_names is None else [str(name) for name in source.feature_names]
 
 
-def same_names(first: Source, part: Source) -> bool:
-    """Whether features are named alike; a table may have the same columns in another order, all else is refused."""
-    known, found = names_of(first), names_of(part)
-    if known == found:
+def have_same_names(first: Source, part: Source) -> bool:
+    """Return True if two sources have the same features in the same order.
+
+    Return False for a table with the same columns in another order; raise DataError otherwise.
+    """
+    names, other_names = names_of(first), names_of(part)
+    if names == other_names:
         return True
-    if known is None or found is None:
-        without, other = (first, part) if known is None else (part, first)
+    if names is None or other_names is None:
+        without, other = (first, part) if names is None else (part, first)
         raise DataError(f"{without.name}: its features have no names, but those of {other.name} do")
-    absent, more = set(known) - set(found), set(found) - set(known)
-    if absent or more:
-        one = next(name for name in (*known, *found) if name in absent or name in more)
-        missing, other = (part, first) if one in absent else (first, part)
+    absent, extra = set(names) - set(other_names), set(other_names) - set(names)
+    if absent or extra:
+        column = next(name for name in (*names, *other_names) if name in absent or name in extra)
+        missing, other = (part, first) if column in absent else (first, part)
         raise DataError(
-            f"{missing.name}: the column {one!r} is not there, but it is in {other.name}; files"
-            " that are read as one have the same columns"
+            f"{missing.name}: there is no column {column!r}, but {other.name} has it; files that"
+            " are read as one must have the same columns"
         )
     if not part.facts.takes_target:
         raise DataError(
-            f"{part.name}: its features are not in the order of {first.name}; write them alike"
+            f"{part.name}: its features are not in the order of {first.name}; write them in that"
+            " order"
         )
     return False

@@ -1,6 +1,6 @@
-"""Rows of values by name, whose features are known by a hash of their name.
+"""Rows of values by name, where a hash of its name identifies a feature.
 
-A row is a dictionary, or a pair of its names and its values. Where a name comes twice in a row, or
+A row is a dictionary, or a pair of its names and its values. If a name appears twice in a row, or
 two names have the same hash, their values are added. No list of all names is kept.
 """
 
@@ -26,21 +26,21 @@ WIDTH = MAX_ID + 1
 
 
 class NamedRowSource(Source):
-    """Rows by name, from a list or any iterable; an iterator, such as a generator, can be read only once."""
+    """Rows by name, from a list or any iterable; an iterator can be read only once."""
 
     def __init__(
         self, rows: Iterable[Any], y: Any | None = None, sample_weight: Any | None = None
     ) -> None:
         self.rows, self.y = rows, None if y is None else as_labels(y, "")
-        n_rows, again = None if self.y is None else len(self.y), not isinstance(rows, Iterator)
-        super().__init__(SourceFacts("", n_rows, rewindable=again, has_labels=y is not None))
+        n_rows, can_reread = None if self.y is None else len(self.y), not isinstance(rows, Iterator)
+        super().__init__(SourceFacts("", n_rows, rewindable=can_reread, has_labels=y is not None))
         refuse_unusable(sample_weight, "sample_weight")
         self.sample_weight = (
             None if sample_weight is None else np.asarray(sample_weight, np.float64)
         )
         if self.sample_weight is not None and self.sample_weight.shape != (self.n_rows,):
             raise DataError(
-                f"sample_weight has the shape {self.sample_weight.shape}; give a number per row"
+                f"sample_weight has shape {self.sample_weight.shape}; give one number per row"
             )
 
     def targets(self) -> NDArray[Any]:
@@ -64,7 +64,10 @@ class NamedRowSource(Source):
 
 
 def as_named_rows(X: Any) -> Iterable[Any] | None:
-    """``X`` as an iterable of rows by name, or None if it is something else; of an iterator no row is lost."""
+    """Return ``X`` as an iterable of rows by name, or None if it is something else.
+
+    No row of an iterator is lost.
+    """
     if hasattr(X, "shape") or hasattr(X, "__array__") or isinstance(X, str | bytes | Mapping):
         return None
     if isinstance(X, Sequence):
@@ -77,7 +80,7 @@ def as_named_rows(X: Any) -> Iterable[Any] | None:
 
 
 def is_named_row(row: Any) -> bool:
-    """Whether this is a dictionary, or a pair of names and values."""
+    """Return True for a dictionary, or a pair of names and values."""
     if isinstance(row, Mapping):
         return True
     pair = isinstance(row, tuple | list) and len(row) == 2 and not isinstance(row[0], str)
@@ -89,7 +92,7 @@ def is_named_row(row: Any) -> bool:
 
 
 class Entries(NamedTuple):
-    """The entries of some rows, as they came."""
+    """The entries of some rows, as they were given."""
 
     names: list[str]
     values: list[Any]
@@ -97,7 +100,7 @@ class Entries(NamedTuple):
 
 
 def named_block(rows: Sequence[Any], first_row: int = 0) -> RowBlock:
-    """A block of rows by name; ``first_row`` is how many there were before, for messages."""
+    """Return a block of rows by name; ``first_row`` is the number of rows before, for messages."""
     entries = entries_of(rows, first_row)
     values = numbers_of(entries, first_row)
     size, bounds = len(entries.names), np.concatenate([[0], np.cumsum(entries.lengths)])
@@ -105,9 +108,9 @@ def named_block(rows: Sequence[Any], first_row: int = 0) -> RowBlock:
     joined, indptr = np.empty(size, np.float32), np.zeros(len(rows) + 1, np.int64)
     hash_names(*text_of(entries.names), ids)
     filled = add_up(bounds, ids, values, indptr, joined_ids, joined, first)
-    wrong = ~np.isfinite(joined[:filled])
-    if wrong.any():
-        at = int(np.argmax(wrong))
+    is_bad = ~np.isfinite(joined[:filled])
+    if is_bad.any():
+        at = int(np.argmax(is_bad))
         row = int(np.searchsorted(indptr, at, side="right"))
         raise not_finite("", first_row + row, repr(entries.names[first[at]]), float(joined[at]))
     named = NamedIds(ids, entries.names)
@@ -115,7 +118,7 @@ def named_block(rows: Sequence[Any], first_row: int = 0) -> RowBlock:
 
 
 def text_of(names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """Names in UTF-8, one after the other, and where each begins."""
+    """Return names in UTF-8, concatenated, and the offset of each."""
     joined = "".join(names)
     text = joined.encode("utf-8", "surrogatepass")
     is_ascii = len(text) == len(joined)  # other letters may take several bytes
@@ -126,7 +129,7 @@ def text_of(names: list[str]) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
 
 
 def entries_of(rows: Sequence[Any], first_row: int) -> Entries:
-    """Names and values of rows, one after the other."""
+    """Return the names and values of rows, concatenated."""
     entries = Entries([], [], [])
     for number, row in enumerate(rows, first_row + 1):
         if isinstance(row, Mapping):
@@ -135,7 +138,8 @@ def entries_of(rows: Sequence[Any], first_row: int) -> Entries:
             names, values = list(row[0]), list(row[1])
         else:
             raise DataError(
-                f"row {number}: is no dictionary of values by name, and no pair of names and values"
+                f"row {number}: must be a dictionary of values by name, or a pair of names and"
+                " values"
             )
         if len(names) != len(values):
             raise DataError(f"row {number}: has {len(names):,} names and {len(values):,} values")
@@ -150,7 +154,7 @@ def entries_of(rows: Sequence[Any], first_row: int) -> Entries:
 
 
 def numbers_of(entries: Entries, first_row: int) -> NDArray[np.float64]:
-    """The values as numbers; the first that is none is named."""
+    """Return the values as numbers; raise DataError for the first that is not a number."""
     try:
         values = np.array(entries.values)
     except ValueError:  # some are lists

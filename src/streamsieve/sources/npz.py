@@ -1,4 +1,4 @@
-"""Sparse matrices as ``scipy.sparse.save_npz`` writes them, with one more array ``y`` for the labels."""
+"""Sparse matrices as ``scipy.sparse.save_npz`` writes them, with an array ``y`` for the labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .formats import Layout
 from .options import ReadOptions
 
 COPIES = 3  # of all rows: in blocks, joined, and compressed
-ZIP = b"PK\x03\x04"  # how such a file begins
+ZIP = b"PK\x03\x04"  # the first bytes of a zip archive
 DAMAGE = (
     *(OSError, ValueError, KeyError, EOFError, BadZipFile, zlib.error, NotImplementedError),
     *(TypeError, AttributeError, IndexError, OverflowError, RuntimeError),
@@ -30,7 +30,7 @@ DAMAGE = (
 
 
 def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> ArraySource:
-    """The whole file, in memory."""
+    """Return the whole file, in memory."""
     from scipy.sparse import load_npz
 
     file_size(path)
@@ -48,11 +48,9 @@ def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> Ar
                 names = arrays.get("feature_names")
                 renumbered = arrays.get("renumbered")
     except DAMAGE as error:
-        in_file = isinstance(error, OSError) and error.errno not in (
-            None,
-            errno.EINVAL,
-        )  # a seek to where none can be
-        if isinstance(error, DataError) or in_file:
+        # EINVAL: a seek to an impossible position in a damaged file
+        is_system_error = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
+        if isinstance(error, DataError) or is_system_error:
             raise
         raise DataError(
             f"{path}: not a sparse matrix as scipy.sparse.save_npz writes it, or cut short"
@@ -64,7 +62,10 @@ def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> Ar
 
 
 def refuse_too_large(path: Path, file: IO[bytes]) -> None:
-    """Refuse a matrix that does not fit in memory: it is read as a whole, and may have to be brought into order."""
+    """Raise DataError if a matrix does not fit in memory.
+
+    It is read as a whole, and may have to be sorted.
+    """
     with ZipFile(file) as archive:
         needed = 2 * sum(member.file_size for member in archive.infolist())
     refuse_beyond_memory(
@@ -74,7 +75,10 @@ def refuse_too_large(path: Path, file: IO[bytes]) -> None:
 
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
-    """The keys of ``scipy.sparse.save_npz`` plus ``y`` (and ``feature_names``); the rows must fit in memory."""
+    """Write the arrays of ``scipy.sparse.save_npz`` plus ``y`` (and ``feature_names``).
+
+    The rows must fit in memory.
+    """
     parts, room = [], available_memory() // COPIES
     for block in blocks:
         parts.append(block)
@@ -105,5 +109,5 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
 
 
 def as_text(values: NDArray[Any]) -> NDArray[Any]:
-    """Objects that are text as an array of text, which needs no pickle."""
+    """Return objects that are text as an array of text, which needs no pickle."""
     return values.astype(str) if values.dtype == object else values

@@ -1,4 +1,4 @@
-"""How data is to be read: what a user says of it beside where it is.
+"""Options for reading data, beside the place where it is.
 
 A new option is a field of ``ReadOptions`` and its line in ``ReadKeywords``: keyword arguments,
 options of the command line and their help, the folder of a run and its report are made from these.
@@ -21,21 +21,25 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 
 
 def option(default: Any, title: str, help: str, metavar: str | None = None) -> Any:
-    """Declare an option: what a report calls it, its help on the command line and what stands for its value there."""
+    """Declare an option.
+
+    ``title`` is its name in a report, ``help`` its help on the command line and ``metavar`` the
+    placeholder for its value there.
+    """
     return field(default=default, metadata={"title": title, "help": help, "metavar": metavar})
 
 
 @dataclass(frozen=True, slots=True)
 class ReadOptions:
-    """How data is to be read, by training and whatever follows it alike."""
+    """The options with which data is read, in training and in everything that follows it."""
 
     target: str | None = option(
         None, "Target column", f"The column to predict, in tables ({table_files()}).", "NAME"
     )
-    names: str | tuple[str, ...] | None = option(  # a file, or all of them
+    names: str | tuple[str, ...] | None = option(  # a file, or the names themselves
         None,
         "Names of features",
-        "The names of the features, one a line, for data that has none.",
+        "The names of the features, one per line, for data without names.",
         "FILE",
     )
     drop: tuple[str, ...] = option((), "Columns omitted", "Features to omit.", "A,B")
@@ -56,7 +60,7 @@ class ReadOptions:
     weight: str | None = option(
         None,
         "Weights of rows",
-        "A column that says how often each row counts, in tables; no feature.",
+        "A column that says how often each row counts, in tables; it is not a feature.",
         "NAME",
     )
     zero_based: bool = option(
@@ -65,11 +69,14 @@ class ReadOptions:
 
     @classmethod
     def of(cls, **given: Any) -> ReadOptions:
-        """Return what a user has given, checked; lists may come as any iterable, or as text with commas."""
+        """Return the options that a user has given, checked.
+
+        Lists may be given as any iterable, or as text with commas.
+        """
         for name in given:
             if name not in OPTIONS:
                 raise TypeError(
-                    f"{name!r} is not an option of reading; there are {', '.join(OPTIONS)}"
+                    f"{name!r} is not a reading option; the options are {', '.join(OPTIONS)}"
                 )
         for name, allowed in CHOICES.items():
             if given.get(name, allowed[0]) not in allowed:
@@ -80,16 +87,16 @@ class ReadOptions:
         names: Any = options.names
         if names is not None:
             names = str(names) if isinstance(names, str | Path) else tuple(map(str, names))
-        only = None if options.only is None else listed(options.only)
-        return replace(options, names=names, drop=listed(options.drop), only=only)
+        only = None if options.only is None else split_names(options.only)
+        return replace(options, names=names, drop=split_names(options.drop), only=only)
 
     @classmethod
     def taken_from(cls, keywords: dict[str, Any]) -> ReadOptions:
-        """Take the options out of keyword arguments that others are among."""
+        """Remove the reading options from keyword arguments and return them."""
         return cls.of(**{name: keywords.pop(name) for name in OPTIONS if name in keywords})
 
     def located(self) -> ReadOptions:
-        """Return the same, valid from every folder."""
+        """Return the same options, with paths that are valid from every folder."""
         return (
             replace(self, names=str(Path(self.names).absolute()))
             if isinstance(self.names, str)
@@ -98,7 +105,10 @@ class ReadOptions:
 
 
 class ReadKeywords(TypedDict, total=False):
-    """The options as keyword arguments, beside ``target`` and ``zero_based``, which may come by position."""
+    """The options as keyword arguments.
+
+    ``target`` and ``zero_based`` are not among them: they may be given by position.
+    """
 
     names: str | Path | Iterable[str] | None
     drop: str | Iterable[str]
@@ -116,25 +126,29 @@ CHOICES = {
 }
 
 
-def listed(names: str | Iterable[str]) -> tuple[str, ...]:
+def split_names(names: str | Iterable[str]) -> tuple[str, ...]:
     """Return names from text with commas between them, or from any iterable."""
     return tuple(names.split(",") if isinstance(names, str) else map(str, names))
 
 
 def shows_options(function: Call) -> Call:
-    """Have the signature of a function that takes ``**read: Unpack[ReadKeywords]`` show the options one by one."""
+    """Make the signature of a function show the reading options one by one.
+
+    The function takes ``**read: Unpack[ReadKeywords]``.
+    """
     signature = inspect.signature(function)
-    own = [parameter for parameter in signature.parameters.values() if parameter.name != "read"]
+    shown = [parameter for parameter in signature.parameters.values() if parameter.name != "read"]
     position = next(
-        (n for n, parameter in enumerate(own) if parameter.kind is parameter.VAR_KEYWORD), len(own)
+        (n for n, parameter in enumerate(shown) if parameter.kind is parameter.VAR_KEYWORD),
+        len(shown),
     )
     hints = get_type_hints(ReadOptions) | get_type_hints(ReadKeywords)
-    own[position:position] = [
+    shown[position:position] = [
         inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[name]
+            name, inspect.Parameter.KEYWORD_ONLY, default=option.default, annotation=hints[name]
         )
-        for name, one in OPTIONS.items()
+        for name, option in OPTIONS.items()
         if name not in signature.parameters
     ]
-    function.__signature__ = signature.replace(parameters=own)  # type: ignore[attr-defined]
+    function.__signature__ = signature.replace(parameters=shown)  # type: ignore[attr-defined]
     return function

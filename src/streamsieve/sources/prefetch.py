@@ -19,7 +19,10 @@ U = TypeVar("U")
 def ordered_map(
     function: Callable[[T], U], items: Iterable[T], workers: int, ahead: int
 ) -> Generator[U]:
-    """``function`` of every item, in order, computed on ``workers`` threads at most ``ahead`` items early."""
+    """Yield ``function`` of every item, in order.
+
+    It is computed on ``workers`` threads, at most ``ahead`` items early.
+    """
     pending: deque[Future[U]] = deque()
     failure: Exception | None = None
     source = iter(items)
@@ -52,7 +55,10 @@ class _Failure(NamedTuple):
 
 
 class Room:
-    """How much may wait to be used, of one reader or of several together; each may always have one item waiting."""
+    """The amount of data that may wait to be used, of one reader or of several together.
+
+    Each reader may always have one item waiting.
+    """
 
     def __init__(self, size: int) -> None:
         self.left = size
@@ -60,14 +66,15 @@ class Room:
 
 
 class Reader(Generic[T]):
-    """Items taken from their iterator on another thread, from now on, as long as there is ``room`` for them.
+    """Items taken from their iterator on another thread, as long as there is ``room`` for them.
 
-    ``size`` is how much of the room an item takes. Whoever does not read to the end must ``close``.
+    Reading starts at once. ``size`` returns the room that an item takes. A consumer that does not
+    read to the end must call ``close``.
     """
 
     def __init__(self, items: Iterable[T], room: Room, size: Callable[[T], int]) -> None:
         self.items, self.room, self.size = items, room, size
-        self.handed: queue.SimpleQueue[T | _Failure | None] = queue.SimpleQueue()
+        self.results: queue.SimpleQueue[T | _Failure | None] = queue.SimpleQueue()
         self.closed = False
         self.waiting = 0
         threading.Thread(target=self._work, name="streamsieve-read-ahead", daemon=True).start()
@@ -80,21 +87,21 @@ class Reader(Generic[T]):
                 with self.room.changed:
                     self.waiting += 1
                     self.room.left -= self.size(item)
-                self.handed.put(item)
+                self.results.put(item)
         except StopIteration:
-            self.handed.put(None)
-        except BaseException as error:  # handed to the consumer, which raises it
-            self.handed.put(_Failure(error))
+            self.results.put(None)
+        except BaseException as error:  # passed to the consumer, which raises it
+            self.results.put(_Failure(error))
 
     def _has_room(self) -> bool:
-        """Wait for room; False if nobody wants more."""
+        """Wait for room; return False if no more items are wanted."""
         with self.room.changed:
             while not self.closed and self.waiting and self.room.left <= 0:
                 self.room.changed.wait(0.1)
         return not self.closed
 
     def __iter__(self) -> Iterator[T]:
-        while (item := self.handed.get()) is not None:
+        while (item := self.results.get()) is not None:
             if isinstance(item, _Failure):
                 raise item.error
             with self.room.changed:
@@ -105,11 +112,11 @@ class Reader(Generic[T]):
             yield item
 
     def close(self) -> None:
-        """Take no more items. Nothing is waited for or locked: a finaliser may run this on any thread."""
+        """Stop taking items, without waiting or locking: a finaliser may run this on any thread."""
         self.closed = True
 
 
 def read_ahead(items: Iterable[T], ahead: int) -> Iterator[T]:
-    """The same items, taken from their iterator on another thread, at most ``ahead`` early."""
+    """Yield the same items, taken from their iterator on another thread at most ``ahead`` early."""
     with closing(Reader(items, Room(ahead), lambda _: 1)) as reader:
         yield from reader

@@ -1,7 +1,7 @@
 """Svmlight text files: one row per line, ``label [qid:n] index:value ... [# comment]``.
 
-Rows to predict may be without labels, all of them: a line that begins with ``index:value`` has
-none.
+Rows to predict may be without labels, but then all of them must be: a line that begins with
+``index:value`` has no label.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ from .writers import label_text
 CHUNK_BYTES = 1 << 20
 MARGIN_BYTES = 64 << 10  # read beyond a chunk in the hope of finding the end of its last line
 PAGE = mmap.PAGESIZE
-MARK = (  # the first line of a file with the features of a selection
-    b"# streamsieve: renumbered, k=%d, selection=%s\n"
-)
+# the first line of a file with the features of a selection
+MARK = b"# streamsieve: renumbered, k=%d, selection=%s\n"
 MARKED = re.compile(rb"# streamsieve: renumbered, k=\d+, selection=([0-9a-f]+)\s")
 MAX_MARK_LENGTH = 100  # bytes
 
 
 def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> SvmlightSource:
+    """Return the source of an svmlight file."""
     return SvmlightSource(path, options.zero_based)
 
 
@@ -78,47 +78,47 @@ class SvmlightSource(Source):
             facts = replace(facts, name="standard input", rewindable=False)
         else:
             self._file = FileState.of(self.path)
-            mark = mark_in(self.path, self.compression)
+            mark = read_mark(self.path, self.compression)
             facts = replace(
                 facts, n_bytes=self._file.size, renumbered=mark, splittable=not self.compression
             )
         super().__init__(facts)
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        return self._checked(self._plain() if self.facts.splittable else self._stream())
+        return self._check(self._parse_file() if self.facts.splittable else self._parse_stream())
 
-    def _plain(self) -> Generator[_Parsed]:
-        """Spans of the file, read and parsed on several threads at once."""
+    def _parse_file(self) -> Generator[_Parsed]:
+        """Read and parse spans of the file on several threads at once."""
         with self.path.open("rb") as file:
             descriptor, end = file.fileno(), self._start + (self.facts.n_bytes or 0)
-            known = self._file.begin(self.name, descriptor)
+            file_state = self._file.begin(self.name, descriptor)
 
             def parse(start: int) -> _Parsed:
                 stop = min(start + self.chunk_bytes, end)
                 return self._parse(
-                    lines_of_span(descriptor, start, stop, known, self.name), stop - self._start
+                    lines_of_span(descriptor, start, stop, file_state, self.name),
+                    stop - self._start,
                 )
 
             threads = reading_threads()
             yield from ordered_map(
                 parse, range(self._start, end, self.chunk_bytes), threads, threads + 1
             )
-            known.refuse_changed(self.name, descriptor)
+            file_state.refuse_changed(self.name, descriptor)
 
-    def _stream(self) -> Generator[_Parsed]:
-        """One stream of bytes, decompressed on one thread and parsed on others."""
+    def _parse_stream(self) -> Generator[_Parsed]:
+        """Decompress one stream of bytes on one thread and parse it on others."""
         with self.path.open("rb") if self.rewindable else standard_input() as raw:
-            known = self._file.begin(self.name, raw.fileno()) if self.rewindable else None
+            file_state = self._file.begin(self.name, raw.fileno()) if self.rewindable else None
             with damage_named(self.name, self.compression):
                 stream = open_compressed(raw, self.compression)
 
             def read(size: int) -> bytes:
-                while (
-                    data := stream.read(size)
-                ) is None:  # a pipe, unbuffered, hands over what it has, or nothing yet
+                # an unbuffered pipe returns what it has, or None if it has nothing yet
+                while (data := stream.read(size)) is None:
                     select.select([raw], [], [])
-                if not data and known is not None:
-                    known.refuse_changed(self.name, raw.fileno())
+                if not data and file_state is not None:
+                    file_state.refuse_changed(self.name, raw.fileno())
                 return data
 
             def chunks() -> Iterator[tuple[bytes, int]]:
@@ -127,19 +127,18 @@ class SvmlightSource(Source):
                         yield chunk, raw.tell() if self.rewindable else 0
 
             def parse(chunk: tuple[bytes, int]) -> _Parsed:
-                if not self.rewindable and MARKED.match(
-                    chunk[0]
-                ):  # too late to find out whose selection that is
+                # too late to check which selection the features belong to
+                if not self.rewindable and MARKED.match(chunk[0]):
                     raise DataError(f"{self.name}: these rows are renumbered; give them as a file")
                 return self._parse(np.frombuffer(chunk[0], np.uint8), chunk[1])
 
             threads = reading_threads()
             yield from ordered_map(parse, read_ahead(chunks(), threads + 1), threads, threads + 1)
 
-    def _checked(self, parts: Generator[_Parsed]) -> Iterator[RowBlock]:
-        """The blocks of parsed parts; a fault becomes an error with the line number in the file."""
+    def _check(self, parts: Generator[_Parsed]) -> Iterator[RowBlock]:
+        """Yield the blocks of parsed parts; raise DataError with the line number for a fault."""
         lines = self.bytes_read = 0
-        labelled: bool | None = None  # once there is a row
+        labelled: bool | None = None  # not known before the first row
         with closing(parts):
             for part in parts:
                 if isinstance(part.result, Fault):
@@ -152,8 +151,8 @@ class SvmlightSource(Source):
                 if part.result.n_rows:
                     if labelled is not None and labelled != (part.result.y is not None):
                         raise DataError(
-                            f"{self.name}: some of the rows have labels, and others have none;"
-                            " write them alike"
+                            f"{self.name}: some rows have labels and others have none; give all"
+                            " rows a label, or none"
                         )
                     labelled = part.result.y is not None
                     yield part.result
@@ -163,7 +162,7 @@ class SvmlightSource(Source):
             )
 
     def _lines_before(self) -> int:
-        """The lines of the file before those of this source."""
+        """Return the number of lines of the file before those of this source."""
         if not self._start:
             return 0
         with self.path.open("rb") as file:
@@ -192,79 +191,91 @@ class SvmlightSource(Source):
         return part
 
 
-def mark_in(path: Path, compression: str) -> str | None:
-    """The mark of the selection whose features a file has, numbered in their order; None if it has no such line."""
+def read_mark(path: Path, compression: str) -> str | None:
+    """Return the mark of a file whose features are those of a selection, numbered in their order.
+
+    Return None if the file has no such line.
+    """
     try:
         with path.open("rb") as raw:
-            found = MARKED.match(open_compressed(raw, compression).read(MAX_MARK_LENGTH))
-    except DAMAGE:  # for whoever reads it
+            match = MARKED.match(open_compressed(raw, compression).read(MAX_MARK_LENGTH))
+    except DAMAGE:  # raised when the file is read
         return None
-    return None if found is None else found[1].decode()
+    return None if match is None else match[1].decode()
 
 
 def standard_input() -> IO[bytes]:
-    """Standard input without a buffer, whose lock would keep Ctrl-C waiting for the next bytes of a pipe."""
+    """Return standard input without a buffer.
+
+    The lock of a buffer would delay Ctrl-C until the next bytes of a pipe.
+    """
     if sys.stdin is None:
-        raise UsageError("standard input is closed; name a file")
+        raise UsageError("standard input is closed; give a file instead")
     return cast(IO[bytes], os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0))
 
 
 class _Parsed(NamedTuple):
     result: RowBlock | Fault
-    lines: int  # read in all; with a fault, before the bad one
-    end: int  # where the part ends, from the start of the source
+    lines: int  # the number of lines; with a fault, of those before the bad line
+    end: int  # the end of the part, from the start of the source
 
 
 def lines_of_span(descriptor: int, start: int, stop: int, file: FileState, name: str) -> Bytes:
-    """All lines that begin in a span of a file, each to its end; a newline is added to a last line without one.
+    """Return all lines that begin in a span of a file, each up to its end.
 
-    A file that ends elsewhere than it did when it was opened, as ``file`` has it, is refused.
+    A newline is added to a last line without one. Raise DataError if the file ends at another
+    position than when it was opened, as recorded in ``file``.
 
-    They are in the thread's scratch until its next call, as far from a page's start as in the file:
-    the system copies between addresses that are aligned alike several times faster.
+    The lines are in the thread's scratch until its next call, at the same offset from the start of
+    a page as in the file: the system copies between equally aligned addresses several times faster.
     """
-    base = PAGE + start % PAGE  # where in the scratch the span starts
+    base = PAGE + start % PAGE  # the position in the scratch where the span starts
     first = base - 1 if start else base  # the byte before shows whether a line begins at ``start``
     last = base + stop - start
     limit = last + MARGIN_BYTES
     while True:
         refuse_endless_line(limit - base, name)
         text = Scratch.get(limit + 1).text
-        got = read_at(descriptor, text, first, limit, start - (base - first))
-        if got < limit and start + got - base != file.size:
+        filled = read_at(descriptor, text, first, limit, start - (base - first))
+        if filled < limit and start + filled - base != file.size:
             raise file.changed(name, os.fstat(descriptor).st_size)
         begin = text.find(b"\n", first, last) + 1 if start else base
         if begin in (0, last):
             return np.empty(0, np.uint8)
-        end = text.find(b"\n", last - 1, got)
-        if end < 0 and got < limit:
-            text[got] = text_kernel.NEWLINE
-            end = got
+        end = text.find(b"\n", last - 1, filled)
+        if end < 0 and filled < limit:
+            text[filled] = text_kernel.NEWLINE
+            end = filled
         if end >= 0:
             return np.frombuffer(text, np.uint8)[begin : end + 1]
         limit += limit - base
 
 
 def read_at(descriptor: int, buffer: mmap.mmap, begin: int, end: int, offset: int) -> int:
-    """Fill ``buffer`` from ``begin`` to ``end`` with a file's bytes from ``offset`` on; where that came to."""
+    """Fill ``buffer`` from ``begin`` to ``end`` with the bytes of a file from ``offset`` on.
+
+    Return the position that was reached.
+    """
     with memoryview(buffer) as view:
-        at = begin
-        while at < end and (more := os.preadv(descriptor, [view[at:end]], offset + at - begin)):
-            at += more
-    return at
+        position = begin
+        while position < end and (
+            n_read := os.preadv(descriptor, [view[position:end]], offset + position - begin)
+        ):
+            position += n_read
+    return position
 
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
-    """Write rows as text, which several threads make; the number of rows."""
+    """Write rows as text, formatted on several threads; return the number of rows."""
     first_index = 0 if layout.zero_based else 1
 
-    def formatted(block: RowBlock) -> tuple[NDArray[np.uint8], int]:
+    def format_block(block: RowBlock) -> tuple[NDArray[np.uint8], int]:
         return text_of(block, first_index), block.n_rows
 
     n_rows, threads = 0, reading_threads()
     with (
         create_compressed(path, layout.compression) as file,
-        closing(ordered_map(formatted, blocks, threads, threads + 1)) as texts,
+        closing(ordered_map(format_block, blocks, threads, threads + 1)) as texts,
     ):
         if layout.renumbered is not None:
             file.write(MARK % (layout.n_features or 0, layout.renumbered.encode()))
@@ -275,7 +286,7 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
 
 
 def text_of(block: RowBlock, first_index: int) -> NDArray[np.uint8]:
-    """The lines of a block."""
+    """Return the lines of a block."""
     if not block.n_rows:
         return np.empty(0, np.uint8)
     if block.y is None:
@@ -283,22 +294,22 @@ def text_of(block: RowBlock, first_index: int) -> NDArray[np.uint8]:
             f"{block.origin}: the rows have no labels, which svmlight text must have; write"
             f" .parquet, .arrow, .npz or a table, or name the target: {spell('target', 'NAME')}"
         )
-    known, codes = np.unique(block.y, return_inverse=True)
+    distinct, codes = np.unique(block.y, return_inverse=True)
     if np.isnan(block.values).any():
         raise DataError(
             f"{prefix(block.origin)}there are missing values, which svmlight text cannot hold;"
             " write .parquet, .arrow, .npz or a table"
         )
-    if known.dtype.kind not in "biuf":
+    if distinct.dtype.kind not in "biuf":
         raise DataError(
-            f"{block.origin}: an svmlight label is a number, not {str(known[0])!r}; write .npz or"
-            " .parquet"
+            f"{block.origin}: an svmlight label must be a number, not {str(distinct[0])!r}; write"
+            " .npz or .parquet"
         )
-    labels = [label_text(label.item() + 0).encode() for label in known]
+    labels = [label_text(label.item() + 0).encode() for label in distinct]
     ends = np.cumsum([len(label) for label in labels])
-    longest = int(np.diff(ends, prepend=0).max())
+    max_length = int(np.diff(ends, prepend=0).max())
     out = np.empty(
-        block.n_rows * (longest + 1) + block.n_nonzero * text_kernel.MAX_ENTRY_LENGTH, np.uint8
+        block.n_rows * (max_length + 1) + block.n_nonzero * text_kernel.MAX_ENTRY_LENGTH, np.uint8
     )
     label_bytes = np.frombuffer(b"".join(labels), np.uint8)
     size = text_kernel.format_rows(

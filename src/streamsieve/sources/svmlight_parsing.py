@@ -1,4 +1,4 @@
-"""Svmlight text to blocks of rows: what the kernel leaves to Python, and faults in words."""
+"""Parse svmlight text into blocks of rows: what the kernel leaves to Python, and messages."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ from ..kernels.reading import svmlight as text_kernel
 from .base import MAX_INDEX
 from .formats import kind_of
 
-OVERFLOW = 2.0**128 - 2.0**103  # the least number whose nearest float32 would be infinite
+OVERFLOW = 2.0**128 - 2.0**103  # the smallest number whose nearest float32 would be infinite
 
 Bytes = NDArray[np.uint8]
 Number = TypeVar("Number", bound=np.generic)
 
 
-LABELS_DIFFER = {  # by whether a row has no label
-    True: "there is no label before the first 'index:value', as there is in rows before; add it",
-    False: "there is a label, and there is none in rows before; add or omit all of them",
+LABELS_DIFFER = {  # by whether the row has no label
+    True: "this row has no label before its first 'index:value', but rows before it have; add it",
+    False: "this row has a label, but rows before it have none; add or omit all labels",
 }
 
 
 class Fault(NamedTuple):
-    """What is wrong with a line."""
+    """A message on what is wrong with a line."""
 
     message: str
 
 
 class Scratch:
-    """Text, and arrays for the kernel to fill from any text of that size; each thread reuses its own.
+    """Memory for text of a given size and for what the kernel parses from it; one for each thread.
 
-    Mapped, not allocated: only what is touched takes memory, and all of it goes back when the
+    It is mapped, not allocated: only the touched pages take memory, and all of it is freed when the
     thread ends.
     """
 
@@ -58,19 +58,23 @@ class Scratch:
 
     @classmethod
     def get(cls, size: int) -> Scratch:
-        mine: Scratch | None = getattr(cls._of_thread, "scratch", None)
-        if mine is None or mine.size < size:
-            mine = cls._of_thread.scratch = cls(size)
-        return mine
+        """Return the scratch of this thread, with room for text of ``size`` bytes."""
+        scratch: Scratch | None = getattr(cls._of_thread, "scratch", None)
+        if scratch is None or scratch.size < size:
+            scratch = cls._of_thread.scratch = cls(size)
+        return scratch
 
 
 def mapped(count: int, dtype: type[Number]) -> NDArray[Number]:
-    """An array of zeros that takes memory page by page as it is touched."""
+    """Return an array of zeros that takes memory page by page as it is touched."""
     return np.frombuffer(mmap.mmap(-1, count * np.dtype(dtype).itemsize), dtype)
 
 
 def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | Fault, int]:
-    """A block of the rows in complete lines, or the first fault; and the number of lines before its end."""
+    """Return a block of the rows in complete lines, or the first fault.
+
+    With it comes the number of lines before the end of the text, or before the fault.
+    """
     scratch = Scratch.get(text.size)
     report = np.zeros(text_kernel.REPORT_SIZE, np.int64)
     for indices, largest in ((scratch.narrow, 2**31 - 2), (scratch.wide, MAX_INDEX)):
@@ -91,9 +95,13 @@ def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | F
     if report[text_kernel.FAULT]:
         where = int(report[text_kernel.WHERE])
         fault = Fault(describe_fault(text, int(report[text_kernel.FAULT]), where))
-        before = text[: start_of_line(text, where)]
-        earlier = parse_text(before, first_index, origin) if before.size else None
-        return earlier if earlier and isinstance(earlier[0], Fault) else (fault, lines)
+        text_before = text[: start_of_line(text, where)]
+        earlier_result = parse_text(text_before, first_index, origin) if text_before.size else None
+        return (
+            earlier_result
+            if earlier_result and isinstance(earlier_result[0], Fault)
+            else (fault, lines)
+        )
     n_rows, filled = int(report[text_kernel.ROWS]), int(report[text_kernel.NONZEROS])
     labels, values = scratch.labels[:n_rows].copy(), scratch.values[:filled].copy()
     for where, position in scratch.inexact[: report[text_kernel.INEXACT]].tolist():
@@ -123,7 +131,7 @@ def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | F
 
 
 def line_of_row(text: Bytes, row: int) -> int:
-    """How many lines are before a row: blank lines and comments are not rows."""
+    """Return the number of lines before a row: blank lines and comments are not rows."""
     for number, line in enumerate(text.tobytes().split(b"\n")):
         content = line.split(b"#")[0].strip()
         if content:
@@ -134,7 +142,7 @@ def line_of_row(text: Bytes, row: int) -> int:
 
 
 def token_at(text: Bytes, where: int) -> str:
-    """The text from ``where`` to the next blank or comment."""
+    """Return the text from ``where`` to the next blank or comment."""
     for length in (64, text.size):
         head, *rest = re.split(rb"[ \t\r\n#]", text[where : where + length].tobytes(), maxsplit=1)
         if rest or length == text.size:
@@ -143,20 +151,22 @@ def token_at(text: Bytes, where: int) -> str:
 
 
 def start_of_entry(text: Bytes, where: int) -> int:
-    """Where the ``index:value`` starts whose value is at ``where``."""
+    """Return the position of the ``index:value`` whose value is at ``where``."""
     return where - len(re.split(rb"[ \t\r\n]", text[max(0, where - 32) : where].tobytes())[-1])
 
 
 def start_of_line(text: Bytes, where: int) -> int:
+    """Return the position at which the line with ``where`` starts."""
     return text[:where].tobytes().rfind(b"\n") + 1
 
 
 def repeated_message(index: int) -> str:
+    """Return the message for a feature that appears twice in a row."""
     return f"feature {index} appears twice in this row; merge or drop one of the entries"
 
 
 def describe_fault(text: Bytes, fault: int, where: int) -> str:
-    """The fault in words, with what to do about it."""
+    """Return the message for a fault of the kernel, with what to do about it."""
     token = token_at(text, where)
     shown = token if len(token) <= 40 else token[:37] + "..."
     if not token.isprintable() or "\\x" in token or b"\0" in text[:4096].tobytes():
@@ -164,12 +174,12 @@ def describe_fault(text: Bytes, fault: int, where: int) -> str:
         return (
             f"this is {kind}"
             if kind
-            else "holds bytes that are not text; is this an svmlight file, and complete?"
+            else "there are bytes that are not text; is this a complete svmlight file?"
         )
     line = text[start_of_line(text, where) :].tobytes().split(b"\n", 1)[0]
     if b"\r" in line.rstrip(b"\r"):
         return (
-            "lines end with a return alone, as on old Macs; replace the returns by newlines: tr"
+            "lines end with a carriage return alone, as on old Macs; replace them by newlines: tr"
             " '\\r' '\\n'"
         )
     index, _, value = shown.partition(":")

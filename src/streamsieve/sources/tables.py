@@ -1,4 +1,4 @@
-"""Tables: batches of named columns to blocks, what CSV, TSV, Parquet and Arrow files share."""
+"""Tables: from batches of named columns to blocks, shared by CSV, TSV, Parquet and Arrow files."""
 
 from __future__ import annotations
 
@@ -29,30 +29,26 @@ from .writers import LABEL, Create, regrouped, titles_of, write_batches
 
 BATCH_ROWS = 4096
 BATCH_VALUES = 1 << 22  # of a table, at most
-BYTES_PER_VALUE = 24  # of a table: as Arrow has it, in a matrix and in a block
+BYTES_PER_VALUE = 24  # of a table: in Arrow, in a matrix and in a block
 
 
 def batch_values() -> int:
-    """Return how many values of a table make a batch of a good size."""
+    """Return a suitable number of values for a batch of a table."""
     return fitting(BATCH_VALUES, BYTES_PER_VALUE)
 
 
 def rows_at_once(values_per_row: float, most_values: int) -> int:
-    """Return how many rows make a batch of a good size."""
+    """Return a suitable number of rows for a batch."""
     return max(1, min(BATCH_ROWS, int(most_values / max(1, values_per_row))))
 
 
 @contextmanager
 def damage_named(path: Path, what: str) -> Iterator[None]:
-    """Turn what Arrow raises on a damaged file into one message."""
+    """Convert the errors that Arrow raises on a damaged file into one message."""
     try:
         yield
-    except (
-        pa.ArrowException,
-        UnicodeDecodeError,
-        OSError,
-        RuntimeError,
-    ) as error:  # the last from inside Parquet
+    # Parquet raises RuntimeError
+    except (pa.ArrowException, UnicodeDecodeError, OSError, RuntimeError) as error:
         if isinstance(error, DataError | RunError) or getattr(error, "errno", None):
             raise
         reason = str(error).splitlines()[0]
@@ -62,7 +58,7 @@ def damage_named(path: Path, what: str) -> Iterator[None]:
 
 
 class DecodedRows(NamedTuple):
-    """Rows of a table; those with new levels become a block when all rows before them have."""
+    """Rows of a table; rows with new levels become a block after all rows before them."""
 
     rows: EncodedRows
     y: NDArray[Any] | None
@@ -82,9 +78,9 @@ class TableSource(Source):
     """Named columns, one of them the target.
 
     ``columns`` picks the features by name, in that order; then the target may be missing, as in
-    rows to predict. No names at all stand for all columns but the target, of which there may be
-    none, and which may be missing then, too. Otherwise ``options`` may omit some. Columns are
-    numbers unless an encoding says how else they are to be read.
+    rows to predict. An empty list stands for all columns but the target, which may be missing then,
+    too; there may be no such columns. With ``columns=None``, ``options`` may omit some columns.
+    Columns are numbers unless an encoding says how else they are to be read.
     """
 
     _encoding: Encoding
@@ -113,10 +109,9 @@ class TableSource(Source):
         self.read_by(Encoding([Column(name, "number") for name in columns]))
 
     def read_by(self, encoding: Encoding, grows: bool = False) -> None:
-        """Give the features of an encoding from now on.
+        """Read columns by an encoding from now on.
 
-        Levels that it does not know become features where it ``grows``; otherwise one of each
-        column is noted.
+        Unknown levels become features if it ``grows``; otherwise one of each column is recorded.
         """
         self._encoding, self.grows = encoding, grows and encoding.has_groups
         self.unseen: dict[str, str] = {}
@@ -129,11 +124,11 @@ class TableSource(Source):
 
     @property
     def features_and_weight(self) -> list[str]:
-        """Return the columns that become features, and that of the weights."""
+        """Return the columns that become features, and the column of the weights."""
         return self.columns if self.facts.weight is None else [*self.columns, self.facts.weight]
 
     def where(self, first_row: int) -> Where:
-        """Return where some rows come from."""
+        """Return the location of some rows, for messages."""
         return Where(self.name, first_row, None if self.grows else self.unseen, self.grows)
 
     def with_columns(self, options: ReadOptions) -> Self:
@@ -143,13 +138,13 @@ class TableSource(Source):
         return self.with_features_of([])
 
     def with_features_of(self, columns: Sequence[str]) -> Self:
-        """Return the same table with some of its columns, in its order."""
-        some, wanted = copy(self), set(columns)
+        """Return the same table with some of its columns, in the order of the table."""
+        table, wanted = copy(self), set(columns)
         positions = {
             at for at, column in enumerate(self._encoding.columns) if column.name in wanted
         }
-        some.read_by(self._encoding.with_columns(positions), self.grows)
-        return some
+        table.read_by(self._encoding.with_columns(positions), self.grows)
+        return table
 
     def complete(self) -> None:
         if self.grows:
@@ -159,7 +154,10 @@ class TableSource(Source):
 
     @abstractmethod
     def _decoded(self, missing: Missing, finish: Finish) -> Iterator[DecodedRows]:
-        """Yield all rows, ``finish`` called with some of them where they are decoded, on several threads."""
+        """Yield all rows; ``finish`` is applied to parts of them.
+
+        It is called on the threads that decode the rows.
+        """
 
     def decode(self, batch: pa.RecordBatch, first_row: int, missing: Missing) -> DecodedRows:
         """Return the rows of a batch."""
@@ -172,18 +170,21 @@ class TableSource(Source):
     def weighted(
         self, rows: EncodedRows, y: NDArray[Any] | None, weights: NDArray[np.float64] | None
     ) -> DecodedRows:
-        """Return rows with their labels and weights, none of which may be missing."""
+        """Return rows with their labels and weights; raise DataError if a weight is missing."""
         if weights is not None and np.isnan(weights).any():
             raise rows.where.missing_at(int(np.argmax(np.isnan(weights))), str(self.facts.weight))
         return DecodedRows(rows, y, weights)
 
     def _block(self, part: DecodedRows) -> RowBlock:
-        """Return rows as a block; all rows before those with new levels have become one."""
+        """Return rows as a block.
+
+        All rows before those with new levels must have become blocks.
+        """
         block = block_of(self._encoding, self._encoding.learn(part.rows), part.y)
         return block if part.weights is None else block.derived(sample_weight=part.weights)
 
     def _with_block(self, part: DecodedRows) -> DecodedRows:
-        """Return rows as a block, too, if no level is new."""
+        """Return rows together with their block, if no level is new."""
         return part if part.rows.new else part._replace(block=self._block(part))
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -201,7 +202,10 @@ class TableSource(Source):
 
 
 def as_array(column: pa.Array) -> NDArray[Any]:
-    """Return integers or floating numbers, none of them missing, as they are; ``to_numpy`` would import pandas."""
+    """Return integers or floating point numbers, none of them missing, as a NumPy array.
+
+    ``to_numpy`` would import pandas.
+    """
     return np.from_dlpack(column)
 
 
@@ -224,17 +228,17 @@ def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[
     if not pa.types.is_boolean(column.type):
         try:
             column = column.cast(pa.string())
-        except pa.ArrowException as error:  # bytes that are no text
+        except pa.ArrowException as error:  # bytes that are not text
             raise DataError(
-                f"{origin}: the target {name!r} holds {column.type} values; a label is a number or"
-                " a text"
+                f"{origin}: the target {name!r} holds {column.type} values; labels must be numbers"
+                " or text"
             ) from error
     values: NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return values
 
 
 def write_table(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> int:
-    """Write rows as named columns, zeros filled in, the labels last; return the number of rows."""
+    """Write rows as named columns, with zeros and the labels last; return the number of rows."""
     titles, target = titles_of(layout), layout.target or LABEL
     pieces = regrouped(blocks, rows_at_once(len(titles), batch_values()))
     return write_batches((_table_batch(block, titles, target) for block in pieces), create)
@@ -242,9 +246,8 @@ def write_table(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> i
 
 def _table_batch(block: RowBlock, titles: list[str], target: str) -> pa.RecordBatch:
     dense = block.derived(n_features=len(titles)).to_dense(np.float32)
-    columns = [
-        pa.array(dense[:, position], from_pandas=True) for position in range(len(titles))
-    ]  # NaN is missing
+    # NaN is a missing value
+    columns = [pa.array(dense[:, position], from_pandas=True) for position in range(len(titles))]
     if block.y is None:
         return pa.RecordBatch.from_arrays(columns, titles)
     return pa.RecordBatch.from_arrays([*columns, pa.array(block.y)], [*titles, target])

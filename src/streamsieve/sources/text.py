@@ -1,4 +1,4 @@
-"""Files of text: compressed or not, in chunks of whole lines, and where one can be cut."""
+"""Text files, compressed or not: chunks of whole lines, and positions at which to split a file."""
 
 from __future__ import annotations
 
@@ -15,20 +15,15 @@ from ..errors import DataError
 from ..machine import available_memory, more_memory, size_text
 from .formats import COMPRESSIONS, split_suffix
 
-DAMAGE = (
-    EOFError,
-    lzma.LZMAError,
-    zlib.error,
-    OSError,
-    ValueError,
-)  # what decompressors raise on a damaged file
+# the errors that decompressors raise on a damaged file
+DAMAGE = EOFError, lzma.LZMAError, zlib.error, OSError, ValueError
 OPEN: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 MAX_LINE_LENGTH = 1 << 30
 LONG_LINE = 16 << 20
-BYTES_PER_LETTER = 12  # of a line: itself, twice while it grows, and what is made of it
-PIECE = 1 << 16  # bytes of a line looked at together
-MISSING_WORDS = (  # fields that say that there is no value
+BYTES_PER_LETTER = 12  # of a line: itself, twice while it grows, and what is parsed from it
+PIECE = 1 << 16  # bytes of a line that are read at once
+MISSING_WORDS = (  # fields that stand for a missing value
     *("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN"),
     *("N/A", "NA", "NULL", "NaN", "n/a", "nan", "null"),
 )
@@ -36,7 +31,7 @@ MORE_MISSING_WORDS = "None", "none", "?"  # in tables that hold more than number
 
 
 def open_compressed(raw: IO[bytes], compression: str) -> IO[bytes]:
-    """Return the bytes of an open file, decompressed as the suffix ``compression`` says, if it is one."""
+    """Return the bytes of an open file, decompressed as the suffix ``compression`` says."""
     if compression == ".zst":
         import pyarrow as pa
 
@@ -56,7 +51,10 @@ def read_compressed(path: Path) -> bytes:
 
 
 class NamelessGzip(gzip.GzipFile):
-    """A new gzip file that does not say how it was called: that is a name for a while, and another every time."""
+    """A new gzip file without a file name in its header.
+
+    The name is that of a temporary file, and different every time.
+    """
 
     def __init__(self, path: Path) -> None:
         self.raw = path.open("wb")
@@ -70,7 +68,7 @@ class NamelessGzip(gzip.GzipFile):
 
 
 def create_compressed(path: Path, compression: str) -> IO[bytes]:
-    """Return a new file that compresses what is written to it."""
+    """Create a file that compresses the data written to it."""
     if compression == ".gz":
         return cast(IO[bytes], NamelessGzip(path))
     if compression == ".zst":
@@ -82,7 +80,7 @@ def create_compressed(path: Path, compression: str) -> IO[bytes]:
 
 @contextmanager
 def damage_named(name: str, compression: str) -> Iterator[None]:
-    """Turn what the decompressors raise on a damaged file into one message."""
+    """Convert the errors that decompressors raise on a damaged file into one message."""
     try:
         yield
     except DAMAGE as error:
@@ -91,7 +89,7 @@ def damage_named(name: str, compression: str) -> Iterator[None]:
         reason: Any = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise DataError(
             f"{name}: the {COMPRESSIONS[compression].name} file is damaged or cut short ({reason});"
-            " fetch or compress it again"
+            " download or compress it again"
         ) from error
 
 
@@ -99,7 +97,10 @@ def damage_named(name: str, compression: str) -> Iterator[None]:
 
 
 def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> Iterator[bytes]:
-    """Yield the stream in chunks that end where a line ends; a newline is added to a last line without one."""
+    """Yield a stream in chunks that end at the end of a line.
+
+    A newline is added to a last line without one.
+    """
     rest = b""
     while data := read(chunk_bytes):
         end = data.rfind(b"\n") + 1
@@ -114,7 +115,7 @@ def whole_lines(read: Callable[[int], bytes], chunk_bytes: int, name: str) -> It
 
 
 def refuse_endless_line(length: int, name: str) -> None:
-    """Refuse a line, or a record, that is endless, or too long for the memory there is."""
+    """Raise DataError if a line or record is endless, or too long for the memory."""
     if length > LONG_LINE and length * BYTES_PER_LETTER > available_memory():
         raise DataError(
             f"{name}: a line is longer than {length / 1e6:,.0f} MB, too long for"
@@ -123,17 +124,21 @@ def refuse_endless_line(length: int, name: str) -> None:
         )
     if length > MAX_LINE_LENGTH:
         raise DataError(
-            f"{name}: a line is longer than {MAX_LINE_LENGTH >> 30} GiB; this is not text with lines"
+            f"{name}: a line is longer than {MAX_LINE_LENGTH >> 30} GiB; this is not text with"
+            " lines"
         )
 
 
 def starts_of_parts(
     path: Path, begin: int, end: int, n: int, blank: bytes, comment: bytes = b""
 ) -> list[int]:
-    """Where a span of a file can be cut into ``n`` parts or fewer: each start is that of a line which holds a row.
+    """Return positions that split a span of a file into at most ``n`` parts.
 
-    Given    begin: where a line starts; blank: what a line without a row consists of; comment: how one may start.
-    Back     the starts in order. Only what is near them is read; none if no line holds a row.
+    Each position is the start of a line that holds a row.
+
+    Given    begin: the start of a line; blank: the characters of a line without a row;
+             comment: the characters with which a comment may start.
+    Back     the starts in order. Only the text near them is read; none if no line holds a row.
     """
     starts: list[int] = []
     with path.open("rb") as file:
@@ -151,17 +156,20 @@ def starts_of_parts(
 
 
 def _read_line(file: IO[bytes], blank: bytes, comment: bytes) -> bool:
-    """Read the rest of a line; return True if it has anything but blanks and a comment."""
-    found = b""
+    """Read the rest of a line; return True if it has more than blanks and a comment."""
+    first_letter = b""
     while piece := file.readline(PIECE):
-        found = found or piece.lstrip(blank)[:1]
+        first_letter = first_letter or piece.lstrip(blank)[:1]
         if piece.endswith(b"\n"):
             break
-    return bool(found) and found != comment
+    return bool(first_letter) and first_letter != comment
 
 
 def count_lines(stream: IO[bytes], size: int, returns: bool = False) -> int:
-    """How many lines end in the next ``size`` bytes of a stream; with ``returns``, one may end with a return alone."""
+    """Return the number of lines that end in the next ``size`` bytes of a stream.
+
+    With ``returns``, a carriage return alone also ends a line.
+    """
     lines = 0
     last = b""
     for start in range(0, size, PIECE):
@@ -174,6 +182,7 @@ def count_lines(stream: IO[bytes], size: int, returns: bool = False) -> int:
 
 
 def is_utf8(text: str) -> bool:
+    """Return True if a text can be encoded in UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -182,6 +191,7 @@ def is_utf8(text: str) -> bool:
 
 
 def is_number(text: str) -> bool:
+    """Return True if a field is a number or stands for a missing value."""
     try:
         float(text.replace("_", "?"))
     except ValueError:
@@ -190,5 +200,5 @@ def is_number(text: str) -> bool:
 
 
 def is_missing(text: str) -> bool:
-    """Return True if a field says that there is no value."""
+    """Return True if a field stands for a missing value."""
     return text in MISSING_WORDS

@@ -1,4 +1,4 @@
-"""Rows transposed into columns in memory, and all of a source as one matrix."""
+"""Transpose rows into columns in memory, and read all of a source as one matrix."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..machine import available_memory, more_memory, size_text
 from .base import ColumnSource, DataSource, Report, Source, by_rows
 from .columns import FRACTION_OF_MEMORY, MatrixColumns, by_columns
 
-DENSE = 0.5  # of the values not 0: what has more is kept dense
+DENSE = 0.5  # the fraction of non-zeros above which a matrix is kept dense
 MAX_ROWS = 2**31 - 1
-WIDE = 1 << 20  # features: of wider rows only the columns that occur are made, if few do
+WIDE = 1 << 20  # features: of wider rows only the columns that occur are made, if they are few
 TRANSPOSE_ONCE = (
     "and this method needs its rows column by column; transpose them once: streamsieve convert {}"
     " columns.parquet --columns"
@@ -26,13 +26,13 @@ NEEDS_ALL = (
     "and this method needs all of it; take fewer rows or features, or a method that reads rows or"
     " columns"
 )
-ROWS_READ, FEATURES_READ = "rows read", "features read"  # what is being counted
+ROWS_READ, FEATURES_READ = "rows read", "features read"  # units of progress
 
 
 def columns_of_rows(source: Source, blocks: list[RowBlock]) -> MatrixColumns:
-    """Return the columns of all rows of a source, CSC of all ids or of those that occur.
+    """Return the columns of all rows of a source: CSC of all ids, or of those that occur.
 
-    The list of its blocks is emptied, as they are needed no more.
+    The list of blocks is emptied, to free their memory.
     """
     from scipy.sparse import csr_array
 
@@ -45,10 +45,10 @@ def columns_of_rows(source: Source, blocks: list[RowBlock]) -> MatrixColumns:
         present, indices = np.unique(indices, return_inverse=True)
         ids, width = present.astype(np.int64), present.size
     matrix = csr_array((rows.values, indices, rows.indptr), shape=(rows.n_rows, width))
-    return transposed_matrix(source, matrix.tocsc(), y, n_features, ids)
+    return transpose_matrix(source, matrix.tocsc(), y, n_features, ids)
 
 
-def transposed_matrix(
+def transpose_matrix(
     source: Source,
     matrix: Any,
     y: NDArray[Any],
@@ -61,26 +61,26 @@ def transposed_matrix(
 
 
 def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> NDArray[Any]:
-    """The labels of all rows; text that came as objects as an array of text."""
+    """Return the labels of all rows; text that came as objects becomes an array of text."""
     if not labels:
         raise DataError(f"{source.name}: holds no rows")
-    found = [np.asarray(part) for part in labels if part is not None]
-    if len(found) < len(labels):
+    present = [np.asarray(part) for part in labels if part is not None]
+    if len(present) < len(labels):
         raise DataError(
-            f"{source.name}: the rows have no labels, and columns are measured against them"
+            f"{source.name}: the rows have no labels, but columns are scored against labels"
         )
-    y = np.concatenate(found)
+    y = np.concatenate(present)
     if y.size > MAX_ROWS:
-        raise DataError(f"{source.name}: {y.size:,} rows; columns may have {MAX_ROWS:,} at most")
+        raise DataError(f"{source.name}: {y.size:,} rows; columns may have at most {MAX_ROWS:,}")
     return y.astype(str) if y.dtype == object else y
 
 
 def transposed_in_memory(source: Source, report: Report | None = None) -> MatrixColumns:
-    """Return the columns of rows that fit in the memory there is."""
+    """Return the columns of rows that fit in memory."""
     room = Room(source, report, ROWS_READ, TRANSPOSE_ONCE.format(source.name))
-    dense = gathered(source, source.dense_rows("keep"), room)
+    dense = gather_rows(source, source.dense_rows("keep"), room)
     if dense is not None:
-        return transposed_matrix(source, *dense, dense[0].shape[1])
+        return transpose_matrix(source, *dense, dense[0].shape[1])
     blocks = []
     for block in source.row_blocks("keep"):
         room.take(block.n_rows, block.n_bytes)
@@ -89,7 +89,10 @@ def transposed_in_memory(source: Source, report: Report | None = None) -> Matrix
 
 
 class Room:
-    """The memory that data may take; what does not fit is refused, with ``advice``. ``unit`` is what is counted."""
+    """The memory that data may take; data that does not fit is rejected, with ``advice``.
+
+    ``unit`` is what is counted, for progress reports.
+    """
 
     def __init__(self, source: DataSource, report: Report | None, unit: str, advice: str) -> None:
         self.source, self.report, self.unit, self.advice = source, report, unit, advice
@@ -98,14 +101,14 @@ class Room:
         self.total = source.n_rows if unit == ROWS_READ else source.n_features
 
     def take(self, count: int, n_bytes: int) -> None:
-        """Some more rows, or columns, have been read."""
+        """Count some more rows or columns that have been read."""
         self.count, self.n_bytes = self.count + count, self.n_bytes + n_bytes
         self.expect(self.n_bytes)
         if self.report:
             self.report(self.unit, self.count, self.total)
 
     def expect(self, n_bytes: int) -> None:
-        """Refuse what will take so many bytes in all."""
+        """Raise DataError if data that takes ``n_bytes`` in all does not fit."""
         if n_bytes > self.limit:
             raise DataError(
                 f"{self.source.name}: does not fit in {size_text(self.limit)} of memory,"
@@ -113,12 +116,13 @@ class Room:
             )
 
 
-def gathered(
+def gather_rows(
     source: Source, parts: Iterator[DenseRows] | None, room: Room
 ) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
-    """Return all rows of a table as one matrix, and their labels; None of no table, or if the first are mostly zeros.
+    """Return all rows of a table as one matrix, and their labels.
 
-    Later rows may be wider.
+    Return None if the source is not a table, or if its first rows are mostly zeros. Later rows may
+    be wider.
     """
     first = None if parts is None else next(parts, None)
     if (
@@ -136,7 +140,7 @@ def gathered(
         if source.n_rows is None:
             matrices.append(part.values)
         else:
-            whole = widened(whole, part.values.shape[1])
+            whole = widen(whole, part.values.shape[1])
             whole[row : row + part.n_rows, : part.values.shape[1]] = part.values
             row += part.n_rows
     if matrices:
@@ -144,19 +148,22 @@ def gathered(
         whole = (
             matrices[0]
             if len(matrices) == 1
-            else np.concatenate([widened(part, width) for part in matrices])
+            else np.concatenate([widen(part, width) for part in matrices])
         )
     return whole, labels_of_blocks(source, labels)
 
 
-def widened(matrix: NDArray[np.float32], width: int) -> NDArray[np.float32]:
-    """Return a matrix with columns of zeros, up to a width."""
-    more = width - matrix.shape[1]
-    return np.pad(matrix, ((0, 0), (0, more))) if more > 0 else matrix
+def widen(matrix: NDArray[np.float32], width: int) -> NDArray[np.float32]:
+    """Return a matrix with columns of zeros added, up to a width."""
+    missing_columns = width - matrix.shape[1]
+    return np.pad(matrix, ((0, 0), (0, missing_columns))) if missing_columns > 0 else matrix
 
 
-class Whole(NamedTuple):
-    """All of a source: an array or a CSC matrix, whose columns are the features ``ids``, all if that is None."""
+class WholeMatrix(NamedTuple):
+    """All of a source: an array or a CSC matrix, whose columns are the features ``ids``.
+
+    ``ids`` is None if the columns are all features.
+    """
 
     values: Any
     y: NDArray[Any]
@@ -164,16 +171,16 @@ class Whole(NamedTuple):
     n_features: int
 
 
-def whole_matrix(source: DataSource, report: Report | None = None) -> Whole:
-    """All of a source in memory, as dense or as sparse as its first rows or columns are."""
+def whole_matrix(source: DataSource, report: Report | None = None) -> WholeMatrix:
+    """Return all of a source in memory, as dense or as sparse as its first rows or columns are."""
     if source.matrix is None and not isinstance(source, ColumnSource):
         rows = by_rows(source)
-        dense = gathered(rows, dense_parts(rows), Room(rows, report, ROWS_READ, NEEDS_ALL))
+        dense = gather_rows(rows, dense_parts(rows), Room(rows, report, ROWS_READ, NEEDS_ALL))
         if dense is not None:
-            return Whole(*dense, None, dense[0].shape[1])
+            return WholeMatrix(*dense, None, dense[0].shape[1])
     columns = by_columns(source, report)
     if columns.matrix is not None:
-        return Whole(
+        return WholeMatrix(
             columns.matrix,
             columns.targets(),
             columns.ids,
@@ -184,7 +191,10 @@ def whole_matrix(source: DataSource, report: Report | None = None) -> Whole:
 
 
 def dense_parts(source: Source) -> Iterator[DenseRows] | None:
-    """Rows with every value written out: those of a table, or sparse ones of a known width that are not sparse."""
+    """Yield rows with every value written out; return None if the rows are too sparse.
+
+    They are the rows of a table, or sparse rows of a known width with few zeros.
+    """
     table, width = source.dense_rows("keep"), source.n_features or 0
     if table is not None or not width or not source.rewindable:
         return table
@@ -198,8 +208,11 @@ def dense_parts(source: Source) -> Iterator[DenseRows] | None:
     return (DenseRows(block.to_dense(np.float32), block.y) for block in wide)
 
 
-def dense_table(source: ColumnSource, room: Room) -> Whole | None:
-    """All columns of a table, a line each; None if the first are mostly zeros, or if it is not a table."""
+def dense_table(source: ColumnSource, room: Room) -> WholeMatrix | None:
+    """Return all columns of a table, one row of the array per column.
+
+    Return None if the first columns are mostly zeros, or if the source is not a table.
+    """
     parts, y = source.dense_columns(), source.targets()
     first = None if parts is None else next(parts, None)
     if parts is None or first is None or np.count_nonzero(first) <= DENSE * first.size:
@@ -212,11 +225,11 @@ def dense_table(source: ColumnSource, room: Room) -> Whole | None:
             lines[at : at + part.shape[1]] = part.T
         at += part.shape[1]
         room.take(part.shape[1], 4 * part.size)
-    return Whole(lines.T, y, None, len(lines))
+    return WholeMatrix(lines.T, y, None, len(lines))
 
 
-def whole_columns(source: ColumnSource, room: Room) -> Whole:
-    """All columns that have values."""
+def whole_columns(source: ColumnSource, room: Room) -> WholeMatrix:
+    """Return all columns that have values."""
     from scipy.sparse import csc_array, hstack
 
     y = source.targets()
@@ -236,5 +249,5 @@ def whole_columns(source: ColumnSource, room: Room) -> Whole:
             whole.n_columns,
             parts[-1].nbytes if dense else 8 * block.n_nonzero + 8 * block.n_columns,
         )
-    together = np.concatenate(parts).T if dense else hstack(parts).tocsc()
-    return Whole(together, y, np.concatenate(ids), source.n_features or together.shape[1])
+    combined = np.concatenate(parts).T if dense else hstack(parts).tocsc()
+    return WholeMatrix(combined, y, np.concatenate(ids), source.n_features or combined.shape[1])

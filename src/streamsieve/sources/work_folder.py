@@ -1,10 +1,10 @@
-"""The folder beside an output where rows are transposed that do not fit in memory, and what is needed to go on there.
+"""The folder beside an output where rows that do not fit in memory are transposed, with its state.
 
-It is new for every conversion, under a name that nobody can foresee, and only files that it is
-known to have are ever removed from it. What an interrupted conversion left is found again by its
-name and taken up if it is a real folder of the same user, nobody is at work on it, and what it
-notes fits together; notes may come from a stranger, and are read as models are. Anything else is
-begun anew.
+It is new for every conversion, under a name that cannot be predicted, and only files that are known
+to belong to it are ever removed from it. The folder of an interrupted conversion is found by its
+name. It is resumed if it is a real folder of the same user, no other process works on it, and its
+notes are consistent; notes may come from a stranger, and are read as carefully as models.
+Otherwise the conversion starts again.
 """
 
 from __future__ import annotations
@@ -39,9 +39,10 @@ ENTRY_BYTES = 12  # in the file of buckets
 MAX_SHIFT = 40
 MAX_ENTRIES = 1 << 40  # of a range
 SURVEY, BUCKETS, NOTE = "survey", "buckets", "note"
-OWN = SURVEY, BUCKETS, NOTE
+FILES = SURVEY, BUCKETS, NOTE
 SUFFIX = ".columns"
-UNREADABLE = DataError, OSError, LookupError, ValueError, MemoryError  # what is begun anew
+# errors after which the conversion starts again
+UNREADABLE = DataError, OSError, LookupError, ValueError, MemoryError
 
 SURVEY_SCHEMA = {
     "y": ArraySpec(("rows",), finite=False),
@@ -55,33 +56,35 @@ NOTE_SCHEMA = {
 
 
 class Survey(NamedTuple):
-    """What the first pass finds of rows that do not fit."""
+    """The counts of the first pass over rows that do not fit in memory."""
 
     y: NDArray[Any]
     n_features: int
     memory: int  # bytes for the work
-    shift: int  # of ids, for their range
+    shift: int  # of an id, in bits, to get its range
     counts: NDArray[np.int64]  # entries by range
 
     @property
     def check_sum(self) -> int:
-        """A number that another survey hardly has."""
-        found = zlib.crc32(repr((self.n_features, self.memory, self.shift, self.y.dtype)).encode())
+        """Return a check sum that distinguishes this survey from others."""
+        check_sum = zlib.crc32(
+            repr((self.n_features, self.memory, self.shift, self.y.dtype)).encode()
+        )
         for array in (self.y, self.counts):
-            found = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, found)
-        return found
+            check_sum = zlib.crc32(np.ascontiguousarray(array).view(np.uint8).data, check_sum)
+        return check_sum
 
 
 class Filled(NamedTuple):
-    """How far the second pass is: rows whose entries are in the buckets, and what each bucket has of them."""
+    """The progress of the second pass: the rows whose entries are in the buckets."""
 
     rows: int
-    entries: NDArray[np.int64]
-    sums: NDArray[np.uint32]  # check sums of those entries
+    entries: NDArray[np.int64]  # their number in each bucket
+    sums: NDArray[np.uint32]  # check sums of these entries
 
 
 class WorkFolder:
-    """Where the rows for an output are transposed. Removed in the end, unless there is something to go on with."""
+    """The folder in which an output is transposed; removed in the end, unless it can be resumed."""
 
     def __init__(self, output: Path, stamp: dict[str, Any]) -> None:
         self.output = output
@@ -97,22 +100,28 @@ class WorkFolder:
         self.release(remove=ended or (self.path is not None and not (self.path / SURVEY).exists()))
 
     def release(self, remove: bool) -> None:
-        """Let go of the folder, if there is one; ``remove`` the files that are known, and it if there are no others."""
+        """Let go of the folder, if there is one.
+
+        With ``remove``, the known files are removed, and the folder if it has no other files.
+        """
         if self.path is not None:
             if remove:
                 _remove(self.path, self._lock)
             os.close(self._lock)
             self.path = None
 
-    # ---- what was interrupted
+    # ---- interrupted work
 
     def survey(self) -> Survey | None:
-        """What was found out before, if there is work to go on with, of the same rows; other remains are removed."""
-        found = None
+        """Return the survey of an interrupted conversion of the same rows, if there is one.
+
+        Other remains are removed.
+        """
+        result = None
         for path in earlier_folders(self.output):
             try:
                 descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-            except OSError:  # gone by now
+            except OSError:  # removed in the meantime
                 continue
             state = lock(descriptor)
             if state == "taken":
@@ -121,19 +130,22 @@ class WorkFolder:
                 raise UsageError(
                     f"{self.output}: another process is writing this file; wait until it has ended"
                 )
-            survey = self._read_survey(path) if state == "ours" and found is None else None
+            survey = self._read_survey(path) if state == "ours" and result is None else None
             if survey is not None:
-                found, self.path, self._lock = survey, path, descriptor
+                result, self.path, self._lock = survey, path, descriptor
                 continue
             if state == "ours":
                 _remove(path, descriptor)
             os.close(descriptor)
-        return found
+        return result
 
     def _read_survey(self, path: Path) -> Survey | None:
-        """The survey in a folder, if it is one of the same rows and fits together, and all files are the folder's."""
+        """Return the survey in a folder; None if it cannot be used.
+
+        It must be one of the same rows and consistent, and all files must belong to the folder.
+        """
         try:
-            if not all(_is_own(path / name) for name in OWN if os.path.lexists(path / name)):
+            if not all(_is_own(path / name) for name in FILES if os.path.lexists(path / name)):
                 return None
             header, arrays = _load(path / SURVEY, available_memory() // 4)
             sizes = check_arrays(arrays, SURVEY_SCHEMA, {})
@@ -162,15 +174,18 @@ class WorkFolder:
     # ---- work
 
     def _keep(self, survey: Survey) -> Path:
-        """Note the survey in a new folder, which is returned, and make sure that there is room for the buckets."""
+        """Save the survey in a new folder and return the folder.
+
+        Raise UsageError if the disk is too small for the buckets.
+        """
         needed, free = (
             ENTRY_BYTES * int(survey.counts.sum()),
             shutil.disk_usage(self.output.parent).free,
         )
         if needed > free:
             raise UsageError(
-                f"{self.output}: transposing these rows takes {needed / 1e9:.1f} GB of disk, and"
-                f" {free / 1e9:.1f} GB are free; make room, or name an output on another disk"
+                f"{self.output}: transposing these rows takes {needed / 1e9:.1f} GB of disk, but"
+                f" {free / 1e9:.1f} GB are free; free some space, or name an output on another disk"
             )
         self.path, self._lock = _new_folder(self.output)
         header = {
@@ -188,7 +203,10 @@ class WorkFolder:
     def buckets(
         self, survey: Survey, sizes: NDArray[np.int64]
     ) -> Iterator[tuple[BufferedRandom, Filled]]:
-        """Open the file of buckets of these sizes, with how far they are filled; of new rows keep the survey first."""
+        """Open the file of buckets of the given sizes, with its progress.
+
+        For new rows the survey is saved first.
+        """
         folder = self.path or self._keep(survey)
         self._check_sum = survey.check_sum
         path, filled = folder / BUCKETS, self._read_note(folder, sizes, survey.y.size)
@@ -200,7 +218,7 @@ class WorkFolder:
             yield file, filled
 
     def _read_note(self, path: Path, sizes: NDArray[np.int64], n_rows: int) -> Filled | None:
-        """Return how far the buckets were filled, if that is noted and fits what is there."""
+        """Return how far the buckets were filled, if the note about it is consistent."""
         try:
             header, arrays = _load(path / NOTE, (sizes.size << 5) + (1 << 16))
             check_arrays(arrays, NOTE_SCHEMA, {"buckets": sizes.size})
@@ -221,7 +239,7 @@ class WorkFolder:
         return None
 
     def take_note(self, file: BufferedRandom, filled: Filled) -> None:
-        """Note how far the buckets are filled, once that is on the disk."""
+        """Save how far the buckets are filled, once the buckets are on the disk."""
         assert self.path is not None
         file.flush()
         os.fsync(file.fileno())
@@ -235,7 +253,7 @@ class WorkFolder:
 
 
 def earlier_folders(output: Path) -> list[Path]:
-    """Return the folders of conversions to an output that have not ended: real ones, of this user."""
+    """Return the folders of unfinished conversions to an output: real folders of this user."""
     name = re.compile(
         rf"{re.escape(_start_of_name(output))}[0-9a-f]{{{2 * TOKEN_BYTES}}}{re.escape(SUFFIX)}"
     )
@@ -254,20 +272,23 @@ def earlier_folders(output: Path) -> list[Path]:
 
 
 def _start_of_name(output: Path) -> str:
-    """How the names of folders for an output begin; a long name is told from others by its check sum."""
+    """Return the start of the names of folders for an output.
+
+    It includes a check sum, which distinguishes long names.
+    """
     return f"{partial_stem(output)}{sha256(os.fsencode(output.name)).hexdigest()[:8]}-"
 
 
 def _new_folder(output: Path) -> tuple[Path, int]:
-    """A new folder beside an output, and the descriptor that keeps it locked."""
+    """Create a folder beside an output; return it with the descriptor that keeps it locked."""
     if not output.parent.is_dir():
-        raise UsageError(f"{output}: there is no folder {output.parent}; make it first")
+        raise UsageError(f"{output}: there is no folder {output.parent}; create it first")
     while True:
         path = output.with_name(f"{_start_of_name(output)}{token_hex(TOKEN_BYTES)}{SUFFIX}")
         os.mkdir(path, 0o700)
         try:
             descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        except FileNotFoundError:  # taken for remains before it was locked
+        except FileNotFoundError:  # another process removed it before it was locked
             continue
         if lock(descriptor) != "taken" and path.exists():
             return path, descriptor
@@ -275,35 +296,36 @@ def _new_folder(output: Path) -> tuple[Path, int]:
 
 
 def _remove(path: Path, descriptor: int) -> None:
-    """Remove the known files of a folder that is open, and the folder if there are no others."""
+    """Remove the known files of an open folder, and the folder if it has no other files."""
     try:
         for name in os.listdir(descriptor):
-            partial = any(is_partial(name, path / own) for own in OWN)
+            partial = any(is_partial(name, path / known_name) for known_name in FILES)
             mode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode
-            if (name in OWN or partial) and stat.S_ISREG(mode):
+            if (name in FILES or partial) and stat.S_ISREG(mode):
                 os.unlink(name, dir_fd=descriptor)
         path.rmdir()
-    except OSError:  # there is something that nobody knows, and it stays
+    except OSError:  # there is an unknown file, and it stays
         pass
 
 
 def _load(path: Path, most: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return header and arrays of a note, a file that is the folder's, once it is clear that it is not too large."""
+    """Return the header and arrays of a note, a file of the folder, if it is not too large."""
     if path.stat().st_size > most:
         raise ValueError(f"{path}: is too large for a note of a conversion")
     model = Model.load(path)
     if model.method != path.name:
-        raise ValueError(f"{path}: is not what it should be")
+        raise ValueError(f"{path}: holds another kind of note")
     return model.header, model.arrays
 
 
 def _is_own(path: Path) -> bool:
-    """Whether there is a regular file that no other folder has."""
-    found = os.lstat(path)
-    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+    """Return True for a regular file without other hard links."""
+    status = os.lstat(path)
+    return stat.S_ISREG(status.st_mode) and status.st_nlink == 1
 
 
 def _count(header: dict[str, Any], name: str, most: int) -> int:
+    """Return an integer of a header; raise ValueError if it is not from 0 to ``most``."""
     value = header[name]
     if type(value) is not int or not 0 <= value <= most:
         raise ValueError(f"{name} is {str(value)[:40]!r}")

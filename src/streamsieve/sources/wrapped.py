@@ -1,7 +1,7 @@
-"""Rows of another source, changed on their way: some of the features or of the rows, or names for the features.
+"""Rows of another source, changed as they are read: fewer features, fewer rows, or other names.
 
-What a user omits or keeps is resolved to ids once, against the data of a training; later data is
-filtered by these ids: features that are omitted are not read, and the others keep their ids.
+The features that a user omits or keeps are resolved to ids once, against the training data; later
+data is filtered by these ids: omitted features are not read, and the others keep their ids.
 """
 
 from __future__ import annotations
@@ -28,14 +28,17 @@ from .text import read_compressed
 
 
 class WrappedRows(Source):
-    """The rows of another source; an author writes ``_changed``, or ``row_blocks``, and what is other of the facts."""
+    """The rows of another source.
+
+    A subclass overrides ``_changed`` or ``row_blocks``, and passes the facts that differ.
+    """
 
     def __init__(self, rows: Source, **changes: Any) -> None:
         super().__init__(replace(rows.facts, **changes))
         self.rows = rows
 
     def _changed(self, block: RowBlock) -> RowBlock:
-        """Return a block as it is handed on."""
+        """Return a block as this source yields it."""
         return block
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -59,9 +62,10 @@ class WrappedRows(Source):
         return self.rows.targets()
 
     def _shards(self, n: int) -> list[Source]:
-        return [self._around(shard) for shard in self.rows.shards(n)]
+        return [self._wrap(shard) for shard in self.rows.shards(n)]
 
-    def _around(self, shard: Source) -> Self:
+    def _wrap(self, shard: Source) -> Self:
+        """Return a source like this one, with the rows of a shard."""
         part = copy(self)
         part.rows, part.bytes_read = shard, 0
         part.facts = replace(self.facts, n_rows=shard.n_rows, n_bytes=shard.facts.n_bytes)
@@ -72,7 +76,7 @@ class WrappedRows(Source):
 
 
 class KeptFields(TypedDict):
-    """The ids of features that are read, as a model has them."""
+    """The ids of the features that are read, as a model stores them."""
 
     only: list[Count] | None
     drop: list[Count]
@@ -80,7 +84,7 @@ class KeptFields(TypedDict):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KeptFeatures:
-    """The ids of the features that are read: those in ``only``, or all, without those in ``drop``."""
+    """The ids of the features that are read: those in ``only``, or all, but those in ``drop``."""
 
     only: NDArray[np.int64] | None
     drop: NDArray[np.int64]
@@ -98,7 +102,7 @@ class KeptFeatures:
         return int(np.count_nonzero(self.among(only) & (only < n_features)))
 
     def joined(self, other: KeptFeatures | None) -> KeptFeatures:
-        """Return the features that are kept by both."""
+        """Return the features that both keep."""
         if other is None:
             return self
         only = other.only if self.only is None else self.only
@@ -107,7 +111,7 @@ class KeptFeatures:
         return KeptFeatures(only, np.union1d(self.drop, other.drop))
 
     def to_dict(self) -> dict[str, list[int] | None]:
-        """Return the same as JSON can hold it."""
+        """Return the ids in a form that JSON can hold."""
         return {
             "only": None if self.only is None else self.only.tolist(),
             "drop": self.drop.tolist(),
@@ -115,9 +119,9 @@ class KeptFeatures:
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> KeptFeatures:
-        """Return what ``to_dict`` was called on; a ValueError if it cannot be that."""
+        """Return the features that ``to_dict`` stored; raise ValueError for invalid content."""
         if not conforms(content, KeptFields):
-            raise ValueError("the features that it reads are no ids")
+            raise ValueError("the ids of the features that it reads are not valid")
         only = content["only"]
         return cls(
             None if only is None else np.array(only, np.int64), np.array(content["drop"], np.int64)
@@ -138,7 +142,10 @@ class SomeRows(WrappedRows):
 
 
 def keep_named(source: DataSource, options: ReadOptions) -> DataSource:
-    """Return the same data with the features that ``drop`` and ``only`` leave, which name them or have their ids."""
+    """Return the same data with the features that ``drop`` and ``only`` keep.
+
+    These options hold names or ids of features.
+    """
     table = source.with_columns(options)
     if table is not None:
         return table
@@ -148,7 +155,7 @@ def keep_named(source: DataSource, options: ReadOptions) -> DataSource:
 
 
 def ids_by_name(source: DataSource) -> dict[str, Sequence[int]]:
-    """Return the ids of features by their names; a column of a table stands for all of its features."""
+    """Return the ids of features by name; a column of a table stands for all of its features."""
     names, ids = source.feature_names, None
     if (
         names is None
@@ -156,22 +163,27 @@ def ids_by_name(source: DataSource) -> dict[str, Sequence[int]]:
         and source.rewindable
         and isinstance(source, ColumnSource)
     ):
-        known = features_of(source, source)  # of a file of columns, every record says its own
-        names, ids = known.names, known.offered
+        features = features_of(source, source)  # in a file of columns every record has its name
+        names, ids = features.names, features.offered
     if names is None:
         return {}
-    found: dict[str, Sequence[int]] = {}
+    ids_by_column: dict[str, Sequence[int]] = {}
     if source.encoding is not None:
         columns = enumerate(source.encoding.column_names)
-        found = {name: source.encoding.features_of(position) for position, name in columns}
+        ids_by_column = {name: source.encoding.features_of(position) for position, name in columns}
     numbers: Sequence[int] = range(len(names)) if ids is None else ids.tolist()
-    return found | {str(name): [feature] for name, feature in zip(names, numbers, strict=True)}
+    return ids_by_column | {
+        str(name): [feature] for name, feature in zip(names, numbers, strict=True)
+    }
 
 
 def ids_of(
     source: DataSource, named: Sequence[str], by_name: dict[str, Sequence[int]]
 ) -> NDArray[np.int64]:
-    """Return the features that a user names: by their names, if there are such, or by ids as the data writes them."""
+    """Return the ids of the features that a user names.
+
+    They are given by name, if features have names, or by id as the data writes it.
+    """
     ids: list[int] = []
     first = source.facts.first_id
     for name in named:
@@ -181,10 +193,10 @@ def ids_of(
         elif word.isascii() and word.isdigit() and first <= int(word) < MAX_INDEX:
             ids.append(int(word) - first)
         else:
-            near = get_close_matches(name, by_name, n=3)
+            similar = get_close_matches(name, by_name, n=3)
             hint = (
-                f"did you mean {' or '.join(near)}?"
-                if near
+                f"did you mean {' or '.join(similar)}?"
+                if similar
                 else f"ids are integers of {first} or more"
             )
             raise UsageError(
@@ -197,41 +209,42 @@ def ids_of(
 
 
 class DrawnRows(WrappedRows):
-    """The rows whose numbers draw less than a fraction or, to learn from, all others.
+    """The rows whose random numbers are below a fraction or, to learn from, all others.
 
-    What a row draws depends on its number and the seed alone: it is the same in every reading.
+    The random number of a row depends on its position and the seed only: it is the same in every
+    pass.
     """
 
     def __init__(
         self, rows: Source, fraction: float, seed: int, held_out: bool, names: NDArray[Any] | None
     ) -> None:
         super().__init__(rows, n_rows=None, splittable=False)
-        if self.facts.names_in_blocks:  # of columns, whose rows are read here
+        if self.facts.names_in_blocks:  # columns, of which rows are read here
             self.facts = replace(self.facts, feature_names=names, names_in_blocks=False)
         self.fraction, self.seed, self.held_out = fraction, seed, held_out
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         first = kept = 0
         for block in super().row_blocks(missing):
-            some = block.masked(self._among(first, block.n_rows))
-            first, kept = first + block.n_rows, kept + some.n_rows
-            if some.n_rows:
-                yield some
+            drawn = block.masked(self._mask(first, block.n_rows))
+            first, kept = first + block.n_rows, kept + drawn.n_rows
+            if drawn.n_rows:
+                yield drawn
         if not kept:
             what = "held out" if self.held_out else "left to learn from"
             raise DataError(
                 f"{self.name}: none of its {first:,} rows is {what}; hold out another fraction"
             )
 
-    def _among(self, first: int, n_rows: int) -> NDArray[np.bool_]:
-        """Return which of some rows are here, the first of them having this number."""
+    def _mask(self, first: int, n_rows: int) -> NDArray[np.bool_]:
+        """Return the mask of the drawn rows among ``n_rows`` rows from number ``first`` on."""
         drawn = draw_by_number(first, n_rows, self.seed) < self.fraction
         return drawn if self.held_out else ~drawn
 
     def labels(self) -> Iterator[NDArray[Any]]:
         first = 0
         for y in self.rows.labels():
-            yield y[self._among(first, y.size)]
+            yield y[self._mask(first, y.size)]
             first += y.size
 
     def targets(self) -> NDArray[Any]:
@@ -242,11 +255,11 @@ class DrawnRows(WrappedRows):
 
 
 def hold_out(rows: Source, fraction: float, seed: int) -> tuple[Source, Source]:
-    """Return the rows to learn from and, drawn from all with this probability, those to test on."""
+    """Return the rows to learn from and the rows to test on, drawn with this probability."""
     if not rows.rewindable:
         raise UsageError(
-            f"{rows.name}: can be read only once, and rows that are held out are read after all"
-            " others; save it to a file, or test on another"
+            f"{rows.name}: can be read only once, but rows that are held out are read after all"
+            " others; save it to a file, or test on another file"
         )
     names = rows.all_names()
     return DrawnRows(rows, fraction, seed, False, names), DrawnRows(
@@ -258,43 +271,44 @@ def hold_out(rows: Source, fraction: float, seed: int) -> tuple[Source, Source]:
 
 
 def given_names(names: str | Sequence[str]) -> NDArray[Any]:
-    """Return the names that a user gives, in a file or one by one."""
+    """Return the names that a user gives, in a file or as a sequence."""
     return (
-        read_names(Path(names)) if isinstance(names, str) else sound_names(names, "names, number ")
+        read_names(Path(names)) if isinstance(names, str) else check_names(names, "names, number ")
     )
 
 
 def read_names(path: Path) -> NDArray[Any]:
-    """Return the names in a file, one a line, in order of the features; it may be compressed."""
+    """Return the names in a file, one per line in order of the features; it may be compressed."""
     text = read_compressed(path)
     try:
         lines = text.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
     except UnicodeDecodeError as error:
         line = text.count(b"\n", 0, error.start) + 1
-        raise DataError(
-            f"{path}:{line}: this is not UTF-8 text; save the names in UTF-8"
-        ) from error
+        raise DataError(f"{path}:{line}: not UTF-8 text; save the names in UTF-8") from error
     if not lines[-1]:
         lines.pop()
-    return sound_names(lines, f"{path}:")
+    return check_names(lines, f"{path}:")
 
 
-def sound_names(names: Iterable[str], origin: str) -> NDArray[Any]:
-    """Return names as an array, each there once; ``origin`` is what comes before the number of a line, from 1."""
+def check_names(names: Iterable[str], origin: str) -> NDArray[Any]:
+    """Return names as an array; raise DataError if one is empty or appears twice.
+
+    ``origin`` is the text before the number of a line, which counts from 1.
+    """
     listed = names if isinstance(names, list) else list(map(str, names))
     if not listed:
-        raise DataError(f"{origin.rstrip(':')}: there are no names; give one a line")
+        raise DataError(f"{origin.rstrip(':')}: there are no names; give one per line")
     if "" in listed or len(set(listed)) < len(listed):
-        refuse_unsound(listed, origin)
+        raise_first_bad_name(listed, origin)
     return np.array(listed, dtype=object)
 
 
-def refuse_unsound(names: list[str], origin: str) -> None:
-    """Refuse the first name that is empty or was there before."""
+def raise_first_bad_name(names: list[str], origin: str) -> None:
+    """Raise DataError for the first name that is empty or appears again."""
     lines: dict[str, int] = {}
     for line, name in enumerate(names, 1):
         if not name:
-            raise DataError(f"{origin}{line}: there is no name; every feature needs one")
+            raise DataError(f"{origin}{line}: the name is empty; every feature needs a name")
         first = lines.setdefault(name, line)
         if first != line:
             raise DataError(
@@ -304,27 +318,28 @@ def refuse_unsound(names: list[str], origin: str) -> None:
 
 
 def give_names(source: DataSource, given: str | Sequence[str]) -> DataSource:
-    """Return the same data with names for its features, from a file or one by one.
+    """Return the same data with names for its features, from a file or a sequence.
 
-    Sparse data may have fewer features than there are names: it is as wide as the names then.
+    Sparse data may have fewer features than there are names; its width is then the number of names.
     """
     names, origin = given_names(given), given if isinstance(given, str) else "names"
     if source.has_names:
         raise UsageError(f"{source.name}: its features have names already; omit {spell('names')}")
     if (source.n_features or 0) > names.size:
-        raise too_few(source, (source.n_features or 0) - 1, names, origin)
+        raise too_few_names(source, (source.n_features or 0) - 1, names, origin)
     return source.named(names, origin)
 
 
-def too_few(source: DataSource, feature: int, names: NDArray[Any], origin: str) -> DataError:
+def too_few_names(source: DataSource, feature: int, names: NDArray[Any], origin: str) -> DataError:
+    """Return the error for a feature without a name."""
     return DataError(
-        f"{source.name}: there is a {title(feature, None, source.facts.first_id)}, and {origin} has"
-        f" {names.size:,} names; {feature + 1:,} are needed, one a line"
+        f"{source.name}: there is a {title(feature, None, source.facts.first_id)}, but {origin} has"
+        f" only {names.size:,} names; {feature + 1:,} are needed, one per line"
     )
 
 
 class NamedRows(WrappedRows):
-    """Rows whose features have got names."""
+    """Rows of a source whose features were given names."""
 
     def __init__(self, rows: Source, names: NDArray[Any], origin: str) -> None:
         super().__init__(rows, feature_names=names, n_features=names.size)
@@ -332,5 +347,5 @@ class NamedRows(WrappedRows):
 
     def _changed(self, block: RowBlock) -> RowBlock:
         if block.n_features > self.names.size:
-            raise too_few(self, block.n_features - 1, self.names, self.origin)
+            raise too_few_names(self, block.n_features - 1, self.names, self.origin)
         return block

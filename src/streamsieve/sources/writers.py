@@ -1,4 +1,4 @@
-"""Blocks to files that are complete or not there, in the format of their suffix; and what the formats share."""
+"""Write blocks to files in the format of their suffix, all or nothing; functions of all formats."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .formats import SVMLIGHT, Layout, column_files, format_of, function, output
 if TYPE_CHECKING:
     import pyarrow as pa
 
-LABEL = "label"  # what a file calls its labels if no other name is given
-MAX_EXACT = 2.0**53  # integers beyond are not all floats
+LABEL = "label"  # the name of the labels in a file if no other is given
+MAX_EXACT = 2.0**53  # not all larger integers are floats
 BLOCK_NONZEROS = 1 << 20  # of a block in a file, at most
-BYTES_PER_NONZERO = 24  # an id and a value, as Arrow has them and in a block
+BYTES_PER_NONZERO = 24  # an id and a value, in Arrow and in a block
 
 Create = Callable[["pa.Schema"], Any]  # opens a writer of batches
 
@@ -37,14 +37,14 @@ def write_rows(
     as_table: bool = False,
     renumbered: str | None = None,
 ) -> int:
-    """Write blocks to a file in the format its suffix names; the number of rows written.
+    """Write blocks to a file in the format of its suffix; return the number of rows.
 
-    ``as_table`` makes a file that can be a table or sparse rows, such as Parquet, a table of named
-    columns; so does a ``target``, the name of the labels in it. ``n_features`` is the width where
-    it is known before the last block, ``renumbered`` the mark of a selection whose features these
-    are, numbered in their order.
+    With ``as_table``, a file that can be a table or sparse rows, such as Parquet, becomes a table
+    of named columns; the same is true with a ``target``, the name of the labels in it.
+    ``n_features`` is the width where it is known before the last block. ``renumbered`` is the mark
+    of the selection whose features these are, numbered in their order.
     """
-    known, compression = output_format(path)
+    file_format, compression = output_format(path)
     with replacing(path) as partial:
         as_table = as_table or target is not None
         layout = Layout(
@@ -57,12 +57,12 @@ def write_rows(
             as_table,
             renumbered,
         )
-        rows: int = function(str(known.write_rows))(partial, blocks, layout)
+        rows: int = function(str(file_format.write_rows))(partial, blocks, layout)
     return rows
 
 
 def write_columns(path: Path, source: ColumnSource, report: Report | None = None) -> int:
-    """Write columns to a file; the number of features."""
+    """Write columns to a file; return the number of features."""
     refuse_other_than_columns(path)
     with replacing(path) as partial:
         function(str(format_of(path)[0].write_columns))(partial, source, report)
@@ -70,30 +70,30 @@ def write_columns(path: Path, source: ColumnSource, report: Report | None = None
 
 
 def refuse_other_than_columns(path: Path) -> None:
-    """Refuse a file whose format has no columns."""
+    """Raise UsageError for a file whose format cannot hold columns."""
     if format_of(path)[0].write_columns is None:
-        raise UsageError(f"{path}: columns are written to {column_files()} files")
+        raise UsageError(f"{path}: columns can only be written to {column_files()} files")
 
 
 def needs_width(path: Path) -> bool:
-    """Whether a file in this format is better for a width that is known before its first row."""
-    known = format_of(path)[0]
-    return known.wants_width or known.tables
+    """Return True if a format benefits from a width that is known before its first row."""
+    file_format = format_of(path)[0]
+    return file_format.wants_width or file_format.tables
 
 
 def is_table(path: Path, of_table: bool) -> bool:
-    """Whether what is written here is a table; ``of_table`` is whether it comes from one."""
-    known = format_of(path)[0]
-    return known.tables and (of_table or not known.wants_width)
+    """Return True if a table is written to this file; ``of_table``: the rows come from one."""
+    file_format = format_of(path)[0]
+    return file_format.tables and (of_table or not file_format.wants_width)
 
 
 def holds_names(path: Path) -> bool:
-    """Whether a file in this format holds the names of features."""
+    """Return True if a file in this format holds the names of features."""
     return format_of(path)[0] is not SVMLIGHT
 
 
 def label_text(label: Any) -> str:
-    """A label as a file shows it: integers without a point."""
+    """Return a label as a file shows it: integers without a decimal point."""
     if (
         isinstance(label, float | np.floating)
         and float(label).is_integer()
@@ -104,16 +104,17 @@ def label_text(label: Any) -> str:
 
 
 def titles_of_ids(ids: Iterable[int]) -> list[str]:
-    """What a table calls features without names, by which they are known again."""
+    """Return the column names of features without names, from which their ids can be read."""
     return [f"x{feature}" for feature in ids]
 
 
 def is_title_of_id(title: str) -> bool:
+    """Return True if a column name is that of a feature without a name."""
     return title[:1] == "x" and title[1:].isdecimal()
 
 
 def titles_of(layout: Layout) -> list[str]:
-    """What a table calls its features: their names or, without names, their ids."""
+    """Return the column names of features: their names or, without names, those of their ids."""
     if layout.n_features is None:
         raise UsageError(
             f"{layout.name}: a table needs the number of columns before the first row, which"
@@ -134,12 +135,12 @@ def titles_of(layout: Layout) -> list[str]:
 
 
 def block_nonzeros() -> int:
-    """How many entries of sparse rows, or of columns, make a block of a good size."""
+    """Return a suitable number of entries of sparse rows, or of columns, for a block."""
     return fitting(BLOCK_NONZEROS, BYTES_PER_NONZERO)
 
 
 def regrouped(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
-    """The same rows in blocks of a good size for a file: small ones joined, large ones cut."""
+    """Yield the same rows in blocks of a suitable size for a file, joined or cut."""
     waiting: list[RowBlock] = []
     rows = nonzeros = 0
     most_nonzeros = block_nonzeros()
@@ -157,20 +158,21 @@ def regrouped(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
         yield RowBlock.joined(waiting)
 
 
-def as_before(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """A batch with the types of the first one, if that loses nothing."""
+def cast_to_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    """Return a batch with the types of the first batch; raise DataError if that loses values."""
     import pyarrow as pa
 
     try:
         return batch.cast(schema)
     except pa.ArrowInvalid as error:
         raise DataError(
-            f"the first rows hold other types than later ones ({error}); write the data alike"
+            f"the first rows hold other types than later ones ({error}); write all data with the"
+            " same types"
         ) from error
 
 
 def write_batches(batches: Iterable[pa.RecordBatch], create: Create) -> int:
-    """Write batches; the first one decides the schema, so it must be there."""
+    """Write batches; the first one determines the schema, so there must be one."""
     writer = None
     n_rows = 0
     try:
@@ -178,7 +180,7 @@ def write_batches(batches: Iterable[pa.RecordBatch], create: Create) -> int:
             if writer is None:
                 writer = create(batch.schema)
                 schema = batch.schema
-            writer.write(batch if batch.schema == schema else as_before(batch, schema))
+            writer.write(batch if batch.schema == schema else cast_to_schema(batch, schema))
             n_rows += batch.num_rows
     finally:
         if writer is not None:

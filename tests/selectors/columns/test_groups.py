@@ -267,18 +267,18 @@ def test_features_that_are_not_there_are_named(tmp_path: Path) -> None:
     path.write_text("feature\tgroup\n1\ta\n2\ta\n3\tb\n4\tb\n")
     by_id = Features(4, first_id=0)
     assert message(path, by_id).startswith(
-        f"{path}:5: there is no feature '4' in the data; ids seem to count from 1 here,"
+        f"{path}:5: there is no feature '4' in the data; the ids seem to start at 1 here,"
     )
-    assert "ids seem to count from 0 here, and they count from 1" in message(
+    assert "the ids seem to start at 0 here, but they start at 1" in message(
         [["0", "a"], ["1", "a"]], Features(2, first_id=1)
     )
     assert message(path, Features(2, first_id=1)).endswith(
         ":4: there is no feature '3' in the data, whose ids go from 1 to 2"
     )
-    assert "where features have names, such as 'age'" in message(
+    assert "whose features have names, such as 'age'" in message(
         path, Features(2, np.array(["age", "sex"], object))
     )
-    assert "where features have no names but ids, from 1 on" in message(
+    assert "whose features have no names, only ids from 1 on" in message(
         {"age": "a"}, Features(2, first_id=1)
     )
     assert "there is no feature 7 in the data" in message({7: "a"}, Features(2))
@@ -316,7 +316,7 @@ def test_features_without_a_group_are_counted(tmp_path: Path) -> None:
         ("a\nb\tc\n", r":2: 'b\\tc' is not a group"),
         ("a\t1\nb\n", ":2: 'b' is not a feature, a tab and its group"),
         ("a\t1\t2\n", ":1: .* is not a group"),
-        ("# nothing\n", "there is no group in it"),
+        ("# nothing\n", "the file has no groups"),
     ],
 )
 def test_lines_that_say_nothing_are_named(tmp_path: Path, text: str, complaint: str) -> None:
