@@ -29,7 +29,7 @@ from ..sources.encoding import Encoding
 from ..sources.wrapped import KeptFeatures
 from ..state import Arrays
 from ..targets import ONLY_CLASSES, TASK_OF_KIND, Kind
-from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit
+from .diagnosis import Look, Remark, describe_duplicates, describe_no_limit, find_equal_columns
 from .fitting import AUTO_LOSS
 from .parameters import (
     as_json,
@@ -111,9 +111,9 @@ class Method:
 
     def make(self, *budget: Any, **params: Any) -> AnyLearner:
         """Return a learner with these parameters, which are checked; ``n_features_to_select`` alone may come first."""
-        given = self.parameters(*budget, **params)
-        check_parameters(given)
-        return self.learner(self, given)
+        parameters = self.parameters(*budget, **params)
+        check_parameters(parameters)
+        return self.learner(self, parameters)
 
     def load(self, model: Model, origin: str = "a model in memory") -> AnyLearner:
         """Return a learner that goes on where a model was made."""
@@ -281,11 +281,13 @@ class Results(ABC):
         remarks = []
         wanted: Any = parameters_of(self.params).get("n_features_to_select")
         if is_integer(wanted) and wanted >= self.features.width:
-            remarks.append(no_limit(wanted, self.features.width, self.advice_if_all))
+            remarks.append(describe_no_limit(wanted, self.features.width, self.advice_if_all))
         evidence = self.evidence(selection)
-        groups = [] if evidence is None else equal_columns(selection.indices, evidence, look)
+        groups = [] if evidence is None else find_equal_columns(selection.indices, evidence, look)
         if groups:
-            remarks.append(duplicates([list(map(self.title, group.tolist())) for group in groups]))
+            remarks.append(
+                describe_duplicates([list(map(self.title, group.tolist())) for group in groups])
+            )
         return remarks
 
     def evidence(self, selection: Selection) -> F64 | None:

@@ -61,7 +61,7 @@ def warn_of(remarks: Iterable[Remark], stacklevel: int) -> None:
             warnings.warn(str(remark), UserWarning, stacklevel=stacklevel + 1)
 
 
-def no_limit(wanted: int, width: int, advice: str) -> Remark:
+def describe_no_limit(wanted: int, width: int, advice: str) -> Remark:
     message = (
         f"{spell('n_features_to_select', wanted)} limits nothing: there are {width:,} features"
     )
@@ -73,32 +73,32 @@ def no_groups() -> Remark:
     return Remark("no groups", "note", "every feature is a group of its own", advice)
 
 
-def duplicates(groups: list[list[str]]) -> Remark:
+def describe_duplicates(groups: list[list[str]]) -> Remark:
     """Return a remark on selected features, by their titles, that were equal wherever something was learned."""
     copies = sum(len(group) - 1 for group in groups)
-    shown = ", ".join(few([" = ".join(few(group)) for group in groups]))
+    shown = ", ".join(shorten_list([" = ".join(shorten_list(group)) for group in groups]))
     message = f"some selected features are equal in every row that taught something: {shown}"
     return Remark(
         "duplicates", "note", message, f"omit what is a copy, which leaves room for {copies:,} more"
     )
 
 
-def few(texts: list[str]) -> list[str]:
+def shorten_list(texts: list[str]) -> list[str]:
     return texts if len(texts) <= MAX_NAMED else [*texts[:MAX_NAMED], "..."]
 
 
-def equal_columns(
+def find_equal_columns(
     ids: NDArray[np.int64], evidence: NDArray[np.float64], look: Look
 ) -> list[NDArray[np.int64]]:
     """Return features, their ids ascending, of equal lines of ``evidence`` and, to a look, of equal columns."""
-    groups = groups_of_equals(ids, evidence)
+    groups = group_equal_rows(ids, evidence)
     if not groups:
         return []
-    alike = np.sort(np.concatenate(groups))
-    checksums = look.checksums(alike)
-    known = ~np.isnan(checksums)
-    lines = np.column_stack([evidence[np.searchsorted(ids, alike)], checksums])
-    return groups_of_equals(alike[known], lines[known])
+    candidates = np.sort(np.concatenate(groups))
+    checksums = look.checksums(candidates)
+    is_known = ~np.isnan(checksums)
+    lines = np.column_stack([evidence[np.searchsorted(ids, candidates)], checksums])
+    return group_equal_rows(candidates[is_known], lines[is_known])
 
 
 def checksums_of(lines: NDArray[Any]) -> NDArray[np.float64]:
@@ -107,13 +107,13 @@ def checksums_of(lines: NDArray[Any]) -> NDArray[np.float64]:
     return np.array([(line * factors).sum() for line in lines])
 
 
-def groups_of_equals(ids: NDArray[np.int64], lines: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+def group_equal_rows(ids: NDArray[np.int64], lines: NDArray[np.float64]) -> list[NDArray[np.int64]]:
     """Return the ids of lines that occur more than once, together."""
     order = np.lexsort((ids, *lines.T))
-    repeats = np.append(False, (lines[order][1:] == lines[order][:-1]).all(axis=1))[: ids.size]
-    starts = np.append(repeats[1:], False)[: ids.size] & ~repeats
-    alike = repeats | starts
-    groups = np.split(ids[order][alike], np.flatnonzero(starts[alike])[1:])
+    is_repeat = np.append(False, (lines[order][1:] == lines[order][:-1]).all(axis=1))[: ids.size]
+    is_start = np.append(is_repeat[1:], False)[: ids.size] & ~is_repeat
+    is_grouped = is_repeat | is_start
+    groups = np.split(ids[order][is_grouped], np.flatnonzero(is_start[is_grouped])[1:])
     return sorted((group for group in groups if group.size), key=lambda group: int(group[0]))
 
 
@@ -133,8 +133,8 @@ class Sample(Look):
         if self.full or not block.n_rows:
             return
         indptr = block.indptr - block.indptr[0]
-        fit = int(np.searchsorted(indptr, MAX_NONZEROS - self._nonzeros, side="right")) - 1
-        count = min(fit, block.n_rows, MAX_ROWS - self._rows)
+        n_fitting = int(np.searchsorted(indptr, MAX_NONZEROS - self._nonzeros, side="right")) - 1
+        count = min(n_fitting, block.n_rows, MAX_ROWS - self._rows)
         self.full = count < block.n_rows
         begin, end = block.indptr[0], block.indptr[count]
         arrays = (
@@ -148,30 +148,32 @@ class Sample(Look):
     def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return random sums of the values of columns; ``ids`` ascend."""
         sample = RowBlock.joined(self._blocks)
-        at = np.searchsorted(ids, sample.indices)
-        at[at == ids.size] = 0
-        mine = ids[at] == sample.indices
-        rows = np.repeat(np.arange(sample.n_rows), np.diff(sample.indptr))[mine]
+        positions = np.searchsorted(ids, sample.indices)
+        positions[positions == ids.size] = 0
+        is_requested = ids[positions] == sample.indices
+        rows = np.repeat(np.arange(sample.n_rows), np.diff(sample.indptr))[is_requested]
         factors = np.random.default_rng(0).standard_normal(MAX_ROWS)
-        sums = np.bincount(at[mine], factors[rows] * sample.values[mine], minlength=ids.size)
-        present = np.bincount(at[mine], minlength=ids.size)
+        sums = np.bincount(
+            positions[is_requested], factors[rows] * sample.values[is_requested], minlength=ids.size
+        )
+        present = np.bincount(positions[is_requested], minlength=ids.size)
         return np.where(self.full & (present < MIN_VALUES_FOR_COPY), np.nan, sums)
 
     def scales(self) -> Scales:
         if not self._nonzeros:
             return super().scales()
         sample = RowBlock.joined(self._blocks)
-        ids, columns = numbered(sample.indices)
+        ids, columns = number_features(sample.indices)
         present = np.bincount(columns, minlength=ids.size)
         sizes = np.exp(
             np.bincount(columns, np.log(np.abs(sample.values)), minlength=ids.size)
             / np.maximum(1, present)
         )
-        enough = present >= MIN_VALUES_FOR_SCALE
-        return Scales(ids[enough], sizes[enough])
+        has_enough = present >= MIN_VALUES_FOR_SCALE
+        return Scales(ids[has_enough], sizes[has_enough])
 
 
-def numbered(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+def number_features(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
     """Return ids, and which of them every feature is.
 
     Sorting costs ten times as much as the rest, so small ids are not sorted.
@@ -181,10 +183,10 @@ def numbered(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
         return np.arange(largest + 1), features
     order = np.argsort(features)  # np.unique would take twice the memory
     ordered = features[order]
-    first = np.ones(features.size, bool)
-    first[1:] = ordered[1:] != ordered[:-1]
-    ids = ordered[first].astype(np.int64)
+    is_first = np.ones(features.size, bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    ids = ordered[is_first].astype(np.int64)
     del ordered
     columns = np.empty(features.size, np.int32)
-    columns[order] = np.cumsum(first, dtype=np.int32) - np.int32(1)
+    columns[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
     return ids, columns

@@ -83,12 +83,12 @@ def curvature(loss: int, second: F64) -> float:
     return max(float(second.mean()), MIN_CURVATURE * CURVATURE[loss])
 
 
-def largest(values: F64, most: int) -> I64:
+def find_largest(values: F64, n_largest: int) -> I64:
     """Where the largest magnitudes are, ascending; of equal ones the first."""
-    return np.sort(np.argsort(-np.abs(values), kind="stable")[:most])
+    return np.sort(np.argsort(-np.abs(values), kind="stable")[:n_largest])
 
 
-def project(columns: ColumnSet, loss: int, y: F64, most: int) -> Fit:
+def project(columns: ColumnSet, loss: int, y: F64, n_columns: int) -> Fit:
     """Minimise the loss with ``most`` columns by projected gradient, from 0.
 
     Every step is as long as is best along the columns in use (Blumensath, Davies 2010), and halved
@@ -96,40 +96,40 @@ def project(columns: ColumnSet, loss: int, y: F64, most: int) -> Fit:
     """
     weights, intercept = np.zeros(0), 0.0
     scores = np.zeros(y.size)
-    now = slopes_at(loss, scores, y)
+    current = slopes_at(loss, scores, y)
     for _ in range(MAX_STEPS):
-        gradient = columns.products(now.first)
+        gradient = columns.products(current.first)
         if not weights.size:
             weights = np.zeros(gradient.size)
-        used = np.flatnonzero(weights) if weights.any() else largest(gradient, most)
-        along = np.zeros(gradient.size)
-        along[used] = gradient[used]
-        direction = columns.combine(along, 0.0)
-        bend = float(
-            (np.maximum(now.second, MIN_CURVATURE * CURVATURE[loss]) * direction**2).mean()
+        support = np.flatnonzero(weights) if weights.any() else find_largest(gradient, n_columns)
+        restricted = np.zeros(gradient.size)
+        restricted[support] = gradient[support]
+        direction = columns.combine(restricted, 0.0)
+        step_curvature = float(
+            (np.maximum(current.second, MIN_CURVATURE * CURVATURE[loss]) * direction**2).mean()
         )
-        length = float(along @ along) / bend if bend > 0.0 else 0.0
-        shift = float(now.first.mean()) / curvature(loss, now.second)
+        length = float(restricted @ restricted) / step_curvature if step_curvature > 0.0 else 0.0
+        shift = float(current.first.mean()) / curvature(loss, current.second)
         for _ in range(MAX_HALVINGS):
-            stepped = weights - length * gradient
-            kept = largest(stepped, most)
-            trial = np.zeros(stepped.size)
-            trial[kept] = stepped[kept]
+            moved = weights - length * gradient
+            kept = find_largest(moved, n_columns)
+            trial = np.zeros(moved.size)
+            trial[kept] = moved[kept]
             scores = columns.combine(trial, intercept - shift)
-            then = slopes_at(loss, scores, y)
-            if then.loss <= now.loss:
+            proposed = slopes_at(loss, scores, y)
+            if proposed.loss <= current.loss:
                 break
             length, shift = length / 2.0, shift / 2.0
         else:
             break
-        settled = now.loss - then.loss <= TOLERANCE * now.loss and np.array_equal(
+        has_converged = current.loss - proposed.loss <= TOLERANCE * current.loss and np.array_equal(
             trial != 0.0, weights != 0.0
         )
-        weights, intercept, now = trial, intercept - shift, then
-        if settled:
+        weights, intercept, current = trial, intercept - shift, proposed
+        if has_converged:
             break
-    chosen = np.flatnonzero(weights)
-    return Fit(chosen, weights[chosen], intercept)
+    selected = np.flatnonzero(weights)
+    return Fit(selected, weights[selected], intercept)
 
 
 def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
@@ -140,32 +140,32 @@ def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
     columns of a regression follow from others.
     """
     ridge = MIN_RIDGE if loss == SQUARED else 1.0 / y.size
-    lines = columns.dense(chosen)
+    values = columns.dense(chosen)
     weights, intercept = np.zeros(chosen.size), 0.0
-    now = slopes_at(loss, np.zeros(y.size), y)
-    cost = now.loss
+    current = slopes_at(loss, np.zeros(y.size), y)
+    cost = current.loss
     for _ in range(NEWTON_STEPS):
-        second = now.second if loss == SQUARED else np.maximum(now.second, 1e-9)
-        centre = lines @ second / second.sum()
-        apart = lines - centre[:, None]
-        bend = (apart * second) @ apart.T / y.size
-        bend[np.diag_indices_from(bend)] += ridge
+        second = current.second if loss == SQUARED else np.maximum(current.second, 1e-9)
+        centre = values @ second / second.sum()
+        centred = values - centre[:, None]
+        hessian = (centred * second) @ centred.T / y.size
+        hessian[np.diag_indices_from(hessian)] += ridge
         # the intercept follows from the rest: at its best for every step of the weights
-        pull = apart @ now.first / y.size + ridge * weights
-        step = np.linalg.solve(bend, pull)
-        level = float(now.first.sum() / second.sum()) - float(centre @ step)
+        gradient = centred @ current.first / y.size + ridge * weights
+        step = np.linalg.solve(hessian, gradient)
+        intercept_step = float(current.first.sum() / second.sum()) - float(centre @ step)
         for _ in range(MAX_HALVINGS):
-            trial, base = weights - step, intercept - level
-            then = slopes_at(loss, base + trial @ lines, y)
-            value = then.loss + 0.5 * ridge * float(trial @ trial)
+            trial, trial_intercept = weights - step, intercept - intercept_step
+            proposed = slopes_at(loss, trial_intercept + trial @ values, y)
+            value = proposed.loss + 0.5 * ridge * float(trial @ trial)
             if value <= cost:
                 break
-            step, level = step / 2.0, level / 2.0
+            step, intercept_step = step / 2.0, intercept_step / 2.0
         else:
             break
-        settled = cost - value <= 1e-10 * cost
-        weights, intercept, now, cost = trial, base, then, value
-        if settled or loss == SQUARED:
+        has_converged = cost - value <= 1e-10 * cost
+        weights, intercept, current, cost = trial, trial_intercept, proposed, value
+        if has_converged or loss == SQUARED:
             break
     return Fit(chosen, weights, intercept)
 
@@ -211,12 +211,20 @@ def in_given_units(
     target: Target, loss: int, ids: I64, weights: F64, intercept: float, centres: F64, scales: F64
 ) -> LinearModel:
     """Return the model for columns and a target as they came, from one for standardised ones."""
-    of_classes = target.kind == "classes"
-    size, middle = (
-        (1.0, 0.0) if of_classes else (target.scale / np.sqrt(target.n_rows), target.centre)
+    is_classification = target.kind == "classes"
+    target_scale, target_centre = (
+        (1.0, 0.0) if is_classification else (target.scale / np.sqrt(target.n_rows), target.centre)
     )
     order = np.argsort(ids)
-    slopes = size * weights / scales
-    level = middle + size * intercept - float((slopes * centres).sum())
-    classes = target.classes if of_classes else None
-    return LinearModel(ids[order], slopes[order], level, classes, of_classes and loss == LOGISTIC)
+    coefficients = target_scale * weights / scales
+    given_intercept = (
+        target_centre + target_scale * intercept - float((coefficients * centres).sum())
+    )
+    classes = target.classes if is_classification else None
+    return LinearModel(
+        ids[order],
+        coefficients[order],
+        given_intercept,
+        classes,
+        is_classification and loss == LOGISTIC,
+    )

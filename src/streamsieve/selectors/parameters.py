@@ -103,24 +103,26 @@ def one_of(*allowed: Any) -> Check:
     return check
 
 
-def between(low: float, high: float, *otherwise: Any, words: str = "") -> Check:
+def between(low: float, high: float, *alternatives: Any, words: str = "") -> Check:
     """Return a check that a value is a number in a range, or one of a few others, which ``words`` name."""
-    named = words or "".join(f"{value!r} or " for value in otherwise)
+    alternatives_text = words or "".join(f"{value!r} or " for value in alternatives)
 
-    def test(value: Any) -> bool:
-        other = value is None or isinstance(value, str)
+    def is_allowed(value: Any) -> bool:
+        is_not_number = value is None or isinstance(value, str)
         return (
-            value in otherwise if other else is_number(value) and low <= to_builtin(value) <= high
+            value in alternatives
+            if is_not_number
+            else is_number(value) and low <= to_builtin(value) <= high
         )
 
-    return fits(test, f"{named}a number from {low:g} to {high:g}")
+    return fits(is_allowed, f"{alternatives_text}a number from {low:g} to {high:g}")
 
 
-def count(most: int, optional: bool = False) -> Check:
+def count(maximum: int, optional: bool = False) -> Check:
     """Return a check that a value is an integer from 1 to ``most``, or None if that is allowed."""
     return fits(
-        lambda value: (optional and value is None) or (is_integer(value) and 1 <= value <= most),
-        f"{'None or ' if optional else ''}an integer from 1 to {most:,}",
+        lambda value: (optional and value is None) or (is_integer(value) and 1 <= value <= maximum),
+        f"{'None or ' if optional else ''}an integer from 1 to {maximum:,}",
     )
 
 
@@ -166,10 +168,10 @@ def is_number(value: Any) -> bool:
 # ---- in models
 
 
-def count_of(header: dict[str, Any], name: str, most: int = MAX_COUNT) -> int:
+def count_of(header: dict[str, Any], name: str, maximum: int = MAX_COUNT) -> int:
     """Return a number of things in the header of a model."""
     value = header[name]
-    ensure(is_integer(value) and 0 <= value <= most, f"{name} is {str(value)[:40]!r}")
+    ensure(is_integer(value) and 0 <= value <= maximum, f"{name} is {str(value)[:40]!r}")
     return int(value)
 
 

@@ -70,10 +70,12 @@ class LinearModel:
             return scores
         begin, end = block.indptr[0], block.indptr[-1]
         indices, values = block.indices[begin:end], block.values[begin:end]
-        at = np.minimum(np.searchsorted(self.ids, indices), self.ids.size - 1)
-        present = np.flatnonzero(self.ids[at] == indices)
+        positions = np.minimum(np.searchsorted(self.ids, indices), self.ids.size - 1)
+        present = np.flatnonzero(self.ids[positions] == indices)
         rows = np.searchsorted(block.indptr - begin, present, side="right") - 1
-        return scores + np.bincount(rows, self.weights[at[present]] * values[present], block.n_rows)
+        return scores + np.bincount(
+            rows, self.weights[positions[present]] * values[present], block.n_rows
+        )
 
     def labels(self, scores: F64) -> NDArray[Any]:
         """Return what rows with these scores are: classes, a score of 0 being the first, or the scores themselves."""
@@ -111,8 +113,8 @@ def classes_of_weights(weights: F64, classes: list[Any]) -> list[Any]:
         (weights[:, 0] > 0).astype(np.int64) if weights.shape[1] == 1 else weights.argmax(axis=1)
     )
     codes = np.minimum(codes, len(classes) - 1)
-    silent = ~(weights != 0).any(axis=1)
+    has_no_weight = ~(weights != 0).any(axis=1)
     return [
-        None if nothing else classes[code]
-        for code, nothing in zip(codes.tolist(), silent.tolist(), strict=True)
+        None if is_silent else classes[code]
+        for code, is_silent in zip(codes.tolist(), has_no_weight.tolist(), strict=True)
     ]

@@ -28,8 +28,8 @@ def alone(method: F) -> F:
     """Have a method hold the ``lock`` of its object."""
 
     @wraps(method)
-    def holding(self: Any, *args: Any, **options: Any) -> Any:
+    def wrapper(self: Any, *args: Any, **options: Any) -> Any:
         with self.lock:
             return method(self, *args, **options)
 
-    return cast(F, holding)
+    return cast(F, wrapper)

@@ -24,9 +24,9 @@ from streamsieve.kernels.rows.calibration import MIXED, OFFSET, SLOPE, calibrate
 from streamsieve.registry import METHODS, find_method
 from streamsieve.selectors.rows.calibration import (
     check_calibration,
-    merged_calibration,
-    probabilities,
-    swapped,
+    compute_probabilities,
+    merge_calibrations,
+    swap_calibration,
 )
 from tests.checks.data import sparse_stream
 from tests.paths import TEST, TRAIN
@@ -202,11 +202,13 @@ def test_rounding_does_not_part_probability_and_prediction() -> None:
     tiny = np.array([5e-324, 1e-300, 1e-17, 0.0, -0.0, -5e-324, -1e-17, 1e300, -1e300, 1.0, -1.0])
     for slope, offset in ((1.0, 0.0), (1.0, -5.0), (1.0, 5.0), (1e-9, 1.0), (1e6, -1.0)):
         calibration[[SLOPE, OFFSET]] = slope, offset
-        assert (probabilities(tiny, calibration).argmax(axis=1) == (tiny > 0)).all()
+        assert (compute_probabilities(tiny, calibration).argmax(axis=1) == (tiny > 0)).all()
         close = np.array(
             [[1.0, 1.0 + 2e-16, 0.0], [0.0, 0.0, 5e-324], [3.0, 3.0, 3.0], [-1e300, 1e300, 1e300]]
         )
-        assert (probabilities(close, calibration).argmax(axis=1) == close.argmax(axis=1)).all()
+        assert (
+            compute_probabilities(close, calibration).argmax(axis=1) == close.argmax(axis=1)
+        ).all()
 
 
 def fitted(scores: NDArray[Any], y: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
@@ -248,7 +250,7 @@ def test_scores_that_separate_the_classes_keep_a_finite_slope() -> None:
     scores = np.tile([1.0, -1.0], 5000)
     calibration = np.zeros(CALIBRATED)
     calibrate(scores[:, None], (scores > 0).astype(np.int64), np.ones(10_000), calibration)
-    assert 0.9 < probabilities(scores[:1], calibration)[0, 1] < 1 - 1e-6
+    assert 0.9 < compute_probabilities(scores[:1], calibration)[0, 1] < 1 - 1e-6
 
 
 def test_scores_that_grow_a_thousandfold_are_not_taken_for_certainties() -> None:
@@ -257,7 +259,7 @@ def test_scores_that_grow_a_thousandfold_are_not_taken_for_certainties() -> None
     scores = random.standard_normal(2000) * np.where(np.arange(2000) < 20, 1e-6, 1.0)
     calibration = np.zeros(CALIBRATED)
     calibrate(scores[:, None], y, np.ones(2000), calibration)
-    assert abs(probabilities(np.array([2.0]), calibration)[0, 1] - 0.5) < 0.1
+    assert abs(compute_probabilities(np.array([2.0]), calibration)[0, 1] - 0.5) < 0.1
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-160, 1e-90, 1e90, 1e160, 1e300])
@@ -292,7 +294,7 @@ def test_a_fit_that_is_let_in_can_be_learned_on_and_let_in_again() -> None:
         calibrate(scores, codes, weights, calibration)
         check_calibration(calibration, n_vectors)
         assert np.isfinite(
-            probabilities(scores if n_vectors > 1 else scores[:, 0], calibration)
+            compute_probabilities(scores if n_vectors > 1 else scores[:, 0], calibration)
         ).all()
     assert 500 < let_in < 2500
 
@@ -313,7 +315,9 @@ def test_scores_that_say_nothing_give_the_rate_of_the_class() -> None:
     scores, y = random.normal(-1.0, 0.1, 5000), (random.random(5000) < 0.03).astype(np.int64)
     calibration = np.zeros(CALIBRATED)
     calibrate(scores[:, None], y, np.ones(5000), calibration)
-    assert probabilities(np.array([-1.0]), calibration)[0, 1] == pytest.approx(0.03, abs=0.01)
+    assert compute_probabilities(np.array([-1.0]), calibration)[0, 1] == pytest.approx(
+        0.03, abs=0.01
+    )
 
 
 def test_swapped_classes_give_the_same_probabilities() -> None:
@@ -322,9 +326,9 @@ def test_swapped_classes_give_the_same_probabilities() -> None:
     one, other = np.zeros(CALIBRATED), np.zeros(CALIBRATED)
     calibrate(scores[:200], y[:200], np.ones(200), one)
     calibrate(-scores[:200], 1 - y[:200], np.ones(200), other)
-    np.testing.assert_array_equal(swapped(other), one)
+    np.testing.assert_array_equal(swap_calibration(other), one)
     calibrate(scores[200:], y[200:], np.ones(300), one)
-    calibrate(scores[200:], y[200:], np.ones(300), other := swapped(other))
+    calibrate(scores[200:], y[200:], np.ones(300), other := swap_calibration(other))
     np.testing.assert_array_equal(one, other)
 
 
@@ -335,7 +339,7 @@ def test_parts_that_saw_alike_rows_merge_to_the_same_fit() -> None:
     base, *parts = (np.zeros(CALIBRATED) for _ in range(3))
     for part, rows in zip(parts, (slice(0, 4000), slice(4000, 8000)), strict=True):
         calibrate(scores[rows], y[rows], np.ones(4000), part)
-    merged = merged_calibration([base, *parts])
+    merged = merge_calibrations([base, *parts])
     assert merged[0] == 8000
     assert merged[SLOPE] == pytest.approx(2.0, abs=0.2)
 

@@ -14,7 +14,7 @@ from streamsieve.blocks import RowBlock
 from streamsieve.estimators import as_estimator
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import curves as curves_module
-from streamsieve.selectors.rows.curves import BUDGETS, OPEN_ROWS, rung_grids, whole_curve
+from streamsieve.selectors.rows.curves import BUDGETS, OPEN_ROWS, complete_curve, split_grid
 from streamsieve.selectors.rows.targets import Classes
 from tests.oracles import rungs as oracle
 
@@ -75,7 +75,7 @@ def all_learned(selector: Any) -> list[Any]:
 
 def test_every_number_is_answered_by_the_smallest_rung_that_reaches_it() -> None:
     def grids(*numbers: int) -> list[list[int]]:
-        return [grid.tolist() for grid in rung_grids(np.array(numbers))]
+        return [grid.tolist() for grid in split_grid(np.array(numbers))]
 
     assert grids(1, 2, 5, 10, 20) == [[1], [2], [5], [10], [20]]
     assert grids(3, 7, 60, 100, 500, 1000) == [[3, 5], [7, 10], [60, 100, 200], [500, 1000]]
@@ -297,7 +297,7 @@ def test_auto_predicts_with_the_rung_that_answers(
     selector = ss.SOFS("auto", criterion=criterion, curve=[1, 5, 7, 200]).fit(X, y)
     for k, budget in ((5, 5), (7, 10)):
         monkeypatch.setattr(
-            Classes, "enough", lambda self, curve, n_rows, k=k: [1, 5, 7, 200].index(k)
+            Classes, "choose_number", lambda self, curve, n_rows, k=k: [1, 5, 7, 200].index(k)
         )
         rung = rung_of(selector, budget)
         ids, weights, scores = selector.learner.kept_in(rung.state)
@@ -362,7 +362,7 @@ def test_a_damaged_rung_is_refused() -> None:
 
 def counted(selector: Any) -> Any:
     """The curve with what its small learners have counted."""
-    return whole_curve(selector.learner.memory, selector.curve)
+    return complete_curve(selector.learner.memory, selector.curve)
 
 
 @CRITERIA

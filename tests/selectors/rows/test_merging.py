@@ -19,7 +19,7 @@ from streamsieve.model import Model
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import merging
 from streamsieve.selectors.rows.baselines import AROW, AROW_REGRESSOR
-from streamsieve.selectors.rows.curves import whole_curve
+from streamsieve.selectors.rows.curves import complete_curve
 from streamsieve.selectors.rows.sofs import SOFS, SOFS_REGRESSOR
 from tests.effort import examples
 from tests.oracles import merging as oracle
@@ -274,7 +274,7 @@ def test_a_curve_adds_up_and_is_ranked_anew(cls: Any, n_classes: int) -> None:
     base = gone_on(start, random_rows(25, 0, n_classes))
     parts = [gone_on(base.model(), random_rows(40, seed, n_classes), times=2) for seed in (1, 2)]
     learner = merged(base.model(), parts)
-    curves = [whole_curve(one.memory, one.options.curve) for one in (learner, base, *parts)]
+    curves = [complete_curve(one.memory, one.options.curve) for one in (learner, base, *parts)]
     wrong = [curve.mistakes if n_classes else curve.errors for curve in curves]
     np.testing.assert_allclose(wrong[0], wrong[2] + wrong[3] - wrong[1], rtol=1e-12)
     last = learner.results.mistakes_ if n_classes else learner.memory.target.totals[ERRORS]

@@ -13,8 +13,13 @@ from sklearn.preprocessing import StandardScaler
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
 from streamsieve.selectors.diagnosis import Look
-from streamsieve.selectors.rows.curves import default_grid, grid_of, most_accurate, next_ranking
-from streamsieve.selectors.rows.inputs import standardized
+from streamsieve.selectors.rows.curves import (
+    choose_by_accuracy,
+    grid_of,
+    make_default_grid,
+    next_ranking,
+)
+from streamsieve.selectors.rows.inputs import standardize_block
 from tests.checks.data import sparse_stream
 from tests.paths import TEST, TRAIN
 
@@ -42,9 +47,9 @@ def text_rows() -> tuple[Any, NDArray[Any]]:
 
 
 def test_default_grid_is_1_2_5_and_ends_at_the_largest() -> None:
-    assert default_grid(123).tolist() == [1, 2, 5, 10, 20, 50, 100, 123]
-    assert default_grid(2000).tolist() == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
-    assert default_grid(1).tolist() == [1]
+    assert make_default_grid(123).tolist() == [1, 2, 5, 10, 20, 50, 100, 123]
+    assert make_default_grid(2000).tolist() == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
+    assert make_default_grid(1).tolist() == [1]
     assert grid_of([7, 3, 3, 99], 10).tolist() == [3, 7, 10]
 
 
@@ -90,9 +95,9 @@ def test_curve_of_many_classes() -> None:
 
 def test_auto_takes_the_smallest_number_within_one_standard_error() -> None:
     grid, accuracy = np.array([1, 2, 5, 10]), np.array([0.7, 0.885, 0.89, 0.9])
-    assert grid[most_accurate(accuracy, 10_000)] == 10
-    assert grid[most_accurate(accuracy, 800)] == 5
-    assert grid[most_accurate(accuracy, 400)] == 2
+    assert grid[choose_by_accuracy(accuracy, 10_000)] == 10
+    assert grid[choose_by_accuracy(accuracy, 800)] == 5
+    assert grid[choose_by_accuracy(accuracy, 400)] == 2
 
 
 def test_auto_selects_and_predicts_with_the_best_of_its_weights() -> None:
@@ -141,7 +146,7 @@ def test_sparse_features_are_scaled_but_not_centred() -> None:
     X, y = sparse_stream()
     selector = ss.SOFS(10, normalize="standard").fit(X, y)
     block = next(ss.sources.arrays.ArraySource(X, y).row_blocks())
-    scaled = standardized(block, selector.learner.memory.moments, learn=False)
+    scaled = standardize_block(block, selector.learner.memory.moments, learn=False)
     expected = csr_array(StandardScaler(with_mean=False).fit_transform(X))
     assert scaled.indices.tolist() == expected.indices.tolist()
     np.testing.assert_allclose(scaled.values, expected.data, rtol=1e-5)

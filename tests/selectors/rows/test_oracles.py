@@ -437,7 +437,7 @@ def test_random_attributes_are_a_fresh_draw_for_every_row() -> None:
     seen = np.zeros(10)
     for _ in range(1000):
         block = RowBlock(np.array([0, 10]), np.arange(10), np.ones(10, np.float32), None, 10)
-        rows = few.learner.inputs.rows(
+        rows = few.learner.inputs.make_rows(
             block, few.learner.memory, few.learner.rule, np.zeros(1, np.int64), np.ones(1)
         )
         assert rows.indices.size == 2

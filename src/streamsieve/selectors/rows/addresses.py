@@ -51,11 +51,11 @@ def table_addresses(ids: NDArray[np.int64], room: int = 0) -> Addresses:
     """
     room = max(room, ids.size, 8)
     size = 1 << (room + room // 2).bit_length()
-    roomy = np.zeros(size * 2 // 3, np.int64)
-    roomy[: ids.size] = ids
+    padded_ids = np.zeros(size * 2 // 3, np.int64)
+    padded_ids[: ids.size] = ids
     table = np.zeros(size, np.int32)
-    fill_table(table, roomy, ids.size)
-    return Addresses(table, roomy, ids.size)
+    fill_table(table, padded_ids, ids.size)
+    return Addresses(table, padded_ids, ids.size)
 
 
 def direct_fits(
@@ -72,7 +72,7 @@ def direct_fits(
     return width * bytes_per_feature <= FRACTION_OF_MEMORY * (available_memory() + held)
 
 
-def find(addresses: Addresses, indices: NDArray[Any]) -> NDArray[Any]:
+def look_up(addresses: Addresses, indices: NDArray[Any]) -> NDArray[Any]:
     """The positions of feature ids, -1 where the table does not know one."""
     if addresses.direct:
         return indices
@@ -81,7 +81,9 @@ def find(addresses: Addresses, indices: NDArray[Any]) -> NDArray[Any]:
     return positions
 
 
-def add(addresses: Addresses, indices: NDArray[Any], width: int) -> tuple[Addresses, NDArray[Any]]:
+def look_up_or_add(
+    addresses: Addresses, indices: NDArray[Any], width: int
+) -> tuple[Addresses, NDArray[Any]]:
     """The positions of feature ids below ``width``, new ones given out as needed."""
     if addresses.direct:
         return addresses._replace(used=max(addresses.used, width)), indices
@@ -93,11 +95,11 @@ def add(addresses: Addresses, indices: NDArray[Any], width: int) -> tuple[Addres
         addresses = Addresses(table, ids, used)
         if done == indices.size:
             return addresses, positions
-        refuse_beyond_memory(2 * (table.nbytes + ids.nbytes), used)
+        check_memory(2 * (table.nbytes + ids.nbytes), used)
         addresses = table_addresses(ids[:used], 2 * used)
 
 
-def refuse_beyond_memory(needed: int, features: int) -> None:
+def check_memory(needed: int, features: int) -> None:
     """Refuse an allocation that there is no memory for, before the machine does."""
     available = available_memory()
     if needed > available:

@@ -211,9 +211,14 @@ class ArowRule(MergingRule[ArowState]):
     def kept(self, state: ArowState, addresses: Addresses) -> Kept:
         n_vectors = state.bias.shape[0]
         positions = np.flatnonzero(state.cells.any(axis=1))
-        excess, weights = state.cells[positions, :n_vectors], state.cells[positions, n_vectors:]
+        precision_gain, weights = (
+            state.cells[positions, :n_vectors],
+            state.cells[positions, n_vectors:],
+        )
         return Kept(
-            addresses.ids_of(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1))
+            addresses.ids_of(positions),
+            weights,
+            np.sqrt((weights**2 * (1.0 + precision_gain)).sum(axis=1)),
         )
 
     def negate(self, state: ArowState) -> None:
@@ -229,10 +234,10 @@ class ArowRule(MergingRule[ArowState]):
     def check(
         self, state: ArowState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]
     ) -> None:
-        excess, weights = np.split(state.cells, 2, axis=1)
+        precision_gain, weights = np.split(state.cells, 2, axis=1)
         with np.errstate(over="ignore"):
-            beyond = not np.isfinite((weights**2 * (1.0 + excess)).sum(axis=1)).all()
+            is_too_large = not np.isfinite((weights**2 * (1.0 + precision_gain)).sum(axis=1)).all()
         ensure(
-            not beyond and not (excess < 0.0).any(),
+            not is_too_large and not (precision_gain < 0.0).any(),
             "it has weights or precisions that cannot be learned",
         )

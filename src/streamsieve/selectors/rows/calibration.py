@@ -39,7 +39,7 @@ def check_calibration(calibration: F64, n_vectors: int) -> None:
         n_vectors == 1 or not (offset or mixed or flatness),
         "the fit of its probabilities has what only that of two classes has",
     )
-    reached = (
+    is_reachable = (
         rows <= MAX_ROWS
         and total <= rows * HEAVIEST_ROW
         and square <= MAX_SQUARE
@@ -49,17 +49,17 @@ def check_calibration(calibration: F64, n_vectors: int) -> None:
         and curvature <= rows * rows * MAX_CLASSES * MAX_SQUARE
         and mixed * mixed <= (curvature + PRIOR * square) * (flatness + PRIOR)
     )
-    ensure(reached, f"the fit of its probabilities cannot come of {rows:.0f} rows")
+    ensure(is_reachable, f"the fit of its probabilities cannot come of {rows:.0f} rows")
 
 
-def swapped(calibration: F64) -> F64:
+def swap_calibration(calibration: F64) -> F64:
     """Return the same with the two classes swapped, where every score changes its sign."""
     changed = calibration.copy()
     changed[[OFFSET, MIXED]] *= -1.0
     return changed
 
 
-def probabilities(scores: F64, calibration: F64) -> F64:
+def compute_probabilities(scores: F64, calibration: F64) -> F64:
     """Return a row of class probabilities for every score, or row of scores; the largest is where the decision is.
 
     Two classes: the fit as it is, unless it is on the other side of 1/2 than the score, as it can
@@ -67,27 +67,29 @@ def probabilities(scores: F64, calibration: F64) -> F64:
     """
     slope, offset = calibration[SLOPE] or 1.0, calibration[OFFSET]
     if scores.ndim > 1:
-        return _of_many(scores, slope)
-    positive = scores > 0
-    fitted, least = slope * scores + offset, LEAK * slope * scores
-    odds = np.exp(-np.abs(np.where(positive, np.maximum(fitted, least), np.minimum(fitted, least))))
-    smaller = np.minimum(odds / (1.0 + odds), np.where(positive, BELOW_HALF, 0.5))
+        return _softmax(scores, slope)
+    is_positive = scores > 0
+    fitted, floor = slope * scores + offset, LEAK * slope * scores
+    odds = np.exp(
+        -np.abs(np.where(is_positive, np.maximum(fitted, floor), np.minimum(fitted, floor)))
+    )
+    smaller = np.minimum(odds / (1.0 + odds), np.where(is_positive, BELOW_HALF, 0.5))
     pairs = np.stack([1.0 - smaller, smaller], axis=1)
-    pairs[positive] = pairs[positive, ::-1]
+    pairs[is_positive] = pairs[is_positive, ::-1]
     return pairs
 
 
-def _of_many(scores: F64, slope: float) -> F64:
+def _softmax(scores: F64, slope: float) -> F64:
     """Return the softmax of every row; a decided class that rounding makes equal to another is made the largest."""
     decided = scores.argmax(axis=1)
-    chances: F64 = np.exp(slope * (scores - scores.max(axis=1, keepdims=True)))
-    chances /= chances.sum(axis=1, keepdims=True)
-    tied = np.flatnonzero(chances.argmax(axis=1) != decided)
-    chances[tied, decided[tied]] = np.nextafter(chances[tied].max(axis=1), 1.0)
-    return chances
+    probabilities: F64 = np.exp(slope * (scores - scores.max(axis=1, keepdims=True)))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    tied = np.flatnonzero(probabilities.argmax(axis=1) != decided)
+    probabilities[tied, decided[tied]] = np.nextafter(probabilities[tied].max(axis=1), 1.0)
+    return probabilities
 
 
-def merged_calibration(calibrations: Sequence[F64]) -> F64:
+def merge_calibrations(calibrations: Sequence[F64]) -> F64:
     """Return what base and parts have fitted, as one: rows add up, the fits of the parts are averaged by their rows."""
     base, *parts = calibrations
     rows = np.array([part[ROWS] for part in parts])

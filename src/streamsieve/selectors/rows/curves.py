@@ -7,7 +7,7 @@ the smallest rung of k or more, and by the main learner where there is none.
 
 For the first ``OPEN_ROWS`` rows a rung sees all features and is, to the last bit, a run of its own
 with that budget. From then on it sees its candidates alone, which are chosen at every ranking: what
-it keeps, what smaller rungs keep, and the best ``candidates(budget)`` features of the main learner,
+it keeps, what smaller rungs keep, and the best ``candidate_count(budget)`` features of the main learner,
 which looks at all. What it knew of others it forgets.
 
 All rungs share a table of the features that any of them sees, so the entries of a row are looked up
@@ -41,8 +41,8 @@ from ...state import (
     with_arrays,
 )
 from ..parameters import ensure, is_integer
-from .addresses import Addresses, add, find, table_addresses
-from .calibration import check_calibration, swapped
+from .addresses import Addresses, look_up, look_up_or_add, table_addresses
+from .calibration import check_calibration, swap_calibration
 from .rules import Kept, S
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ Check = Callable[[S, dict[str, int], I64], None]
 Update = Callable[[S, I64, Rows, Curve | None], None]
 
 
-def default_grid(largest: int) -> I64:
+def make_default_grid(largest: int) -> I64:
     """Return 1, 2, 5, 10, 20, 50, ... up to ``largest``, which ends it."""
     steps = (lead * 10**power for power in range(len(str(largest))) for lead in (1, 2, 5))
     return np.array([*(step for step in steps if step < largest), largest])
@@ -72,12 +72,12 @@ def default_grid(largest: int) -> I64:
 def grid_of(curve: bool | Sequence[int], budget: int) -> I64:
     """Return the grid that ``curve`` stands for, numbers or a truth value; it ends at the budget."""
     if isinstance(curve, bool):
-        return default_grid(budget)
+        return make_default_grid(budget)
     chosen = np.unique(np.asarray(curve, np.int64))
     return np.append(chosen[chosen < budget], budget)
 
 
-def whole_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
+def complete_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
     """Return the curve of a learner and the small learners beside it."""
     if memory.curve is None:
         raise AttributeError(
@@ -86,7 +86,7 @@ def whole_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
     return (
         memory.curve
         if memory.rungs is None
-        else memory.rungs.joined(memory.curve, grid_of(curve, memory.budget))
+        else memory.rungs.join_curves(memory.curve, grid_of(curve, memory.budget))
     )
 
 
@@ -96,11 +96,11 @@ def start_curve(grid: I64, n_vectors: int) -> Curve:
     return curve
 
 
-def learn_counting(update: Update[S], state: S, ids: I64, rows: Rows, curve: Curve | None) -> None:
+def learn_and_count(update: Update[S], state: S, ids: I64, rows: Rows, curve: Curve | None) -> None:
     """Learn rows, and judge them with every number of features; the budget alone needs no look into the scores."""
-    alone = curve is not None and curve.grid.size == 1
-    update(state, ids, rows, None if alone else curve)
-    if curve is not None and alone:
+    has_one_number = curve is not None and curve.grid.size == 1
+    update(state, ids, rows, None if has_one_number else curve)
+    if curve is not None and has_one_number:
         count_rows(curve.mistakes, curve.errors, rows.scores, rows.codes, rows.numbers)
 
 
@@ -118,15 +118,17 @@ def next_ranking(rows: int) -> int:
     return max(FIRST_RANKING, 1 << rows.bit_length())
 
 
-def most_accurate(accuracy: F64, rows: int) -> int:
+def choose_by_accuracy(accuracy: F64, rows: int) -> int:
     """Return the first entry whose accuracy over so many rows is within one standard error of the best."""
-    known = np.clip(accuracy, 0.0, 1.0)  # that of a model whose counts were changed may be anything
-    best = float(known.max())
+    clipped = np.clip(
+        accuracy, 0.0, 1.0
+    )  # that of a model whose counts were changed may be anything
+    best = float(clipped.max())
     error = np.sqrt(best * (1.0 - best) / rows)
-    return int(np.flatnonzero(known >= best - error)[0])
+    return int(np.flatnonzero(clipped >= best - error)[0])
 
 
-def least_wrong(errors: F64, rows: int) -> int:
+def choose_by_error(errors: F64, rows: int) -> int:
     """Return the first entry whose sum of squared errors over so many rows is within one standard error of the least.
 
     As if errors were normal: then the variance of their squares is twice the square of their mean.
@@ -156,12 +158,12 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
 # ---- small learners
 
 
-def candidates(budget: int) -> int:
+def candidate_count(budget: int) -> int:
     """Return how many of the main learner's features a rung sees."""
     return 5 * budget + 20
 
 
-def rung_grids(grid: I64) -> list[I64]:
+def split_grid(grid: I64) -> list[I64]:
     """Return the numbers of a grid by who answers for them: rungs, the smallest first, and at the end the main learner.
 
     Each part ends with the budget of who answers, whether that is on the grid or not.
@@ -173,7 +175,7 @@ def rung_grids(grid: I64) -> list[I64]:
     ]
 
 
-class Rung(NamedTuple, Generic[S]):
+class SmallBudget(NamedTuple, Generic[S]):
     """A learner of a small budget."""
 
     state: S
@@ -194,36 +196,36 @@ class Rung(NamedTuple, Generic[S]):
         return f"{PREFIX}{self.budget}."
 
 
-def start_rung(state: S, grid: I64) -> Rung[S]:
+def start_small_budget(state: S, grid: I64) -> SmallBudget[S]:
     """Return a rung with a fresh state that answers for the numbers of a grid."""
-    return Rung(
+    return SmallBudget(
         state, start_curve(grid, state.bias.shape[0]), np.ones(0, np.bool_), np.zeros(ENTRIES)
     )
 
 
 @dataclass(slots=True, eq=False)
-class Rungs(Generic[S]):
+class SmallBudgets(Generic[S]):
     """The rungs of a learner, from the smallest to the largest."""
 
-    rungs: list[Rung[S]]
+    rungs: list[SmallBudget[S]]
     addresses: Addresses = field(
         default_factory=lambda: table_addresses(np.empty(0, np.int64), ROOM)
     )
     marks: U8 = field(default_factory=lambda: marks_of(np.empty(0, np.int64)))
 
-    def answering(self, k: int) -> Rung[S] | None:
+    def find_for(self, k: int) -> SmallBudget[S] | None:
         """Return who answers for k features; None is the main learner."""
-        return next((rung for rung in self.rungs if rung.budget >= k), None)
+        return next((small for small in self.rungs if small.budget >= k), None)
 
-    def joined(self, main: Curve, grid: I64) -> Curve:
+    def join_curves(self, main: Curve, grid: I64) -> Curve:
         """Return the curve of rungs and main learner, for these numbers."""
-        curves = [*(rung.curve for rung in self.rungs), main]
-        at = np.searchsorted(np.concatenate([curve.grid for curve in curves]), grid)
+        curves = [*(small.curve for small in self.rungs), main]
+        positions = np.searchsorted(np.concatenate([curve.grid for curve in curves]), grid)
         mistakes, errors = (
-            np.concatenate([getattr(one, name) for one in curves])
+            np.concatenate([getattr(part, name) for part in curves])
             for name in ("mistakes", "errors")
         )
-        return main._replace(grid=grid, mistakes=mistakes[at], errors=errors[at])
+        return main._replace(grid=grid, mistakes=mistakes[positions], errors=errors[positions])
 
     # ---- learning
 
@@ -234,28 +236,28 @@ class Rungs(Generic[S]):
 
         ``weights`` is how much rows count in probabilities, None where nobody asks for any.
         """
-        part = self._all(rows, width) if seen < OPEN_ROWS else self._known(rows)
-        part = part._replace(scores=np.empty_like(rows.scores))
-        for rung in reversed(self.rungs):
-            if seen >= OPEN_ROWS and not rung.allowed.all():
-                part = allowed_part(part, rung.allowed)
-            learn_counting(update, rung.state, self.addresses.ids, part, rung.curve)
-            if weights is not None and part.codes.size:
-                calibrate(part.scores, part.codes, weights, rung.calibration)
+        visible = self._add_positions(rows, width) if seen < OPEN_ROWS else self._keep_known(rows)
+        visible = visible._replace(scores=np.empty_like(rows.scores))
+        for small in reversed(self.rungs):
+            if seen >= OPEN_ROWS and not small.allowed.all():
+                visible = keep_allowed_features(visible, small.allowed)
+            learn_and_count(update, small.state, self.addresses.ids, visible, small.curve)
+            if weights is not None and visible.codes.size:
+                calibrate(visible.scores, visible.codes, weights, small.calibration)
 
-    def _all(self, rows: Rows, width: int) -> Rows:
+    def _add_positions(self, rows: Rows, width: int) -> Rows:
         """Return the rows with positions for ids, and make room for all of them."""
-        self.addresses, positions = add(self.addresses, rows.indices, width)
-        room, known = self.addresses.ids.size, self.rungs[0].allowed.size
-        if known < room:
-            part = slice(known)
+        self.addresses, positions = look_up_or_add(self.addresses, rows.indices, width)
+        room, old_room = self.addresses.ids.size, self.rungs[0].allowed.size
+        if old_room < room:
+            present = slice(old_room)
             self.rungs = [
-                moved(rung, part, part, room)._replace(allowed=np.ones(room, bool))
-                for rung in self.rungs
+                moved(small, present, present, room)._replace(allowed=np.ones(room, bool))
+                for small in self.rungs
             ]
         return rows._replace(indices=positions)
 
-    def _known(self, rows: Rows) -> Rows:
+    def _keep_known(self, rows: Rows) -> Rows:
         """Return the rows with positions for ids, without features that no rung sees."""
         table, ids, _ = self.addresses
         indptr, positions = np.zeros_like(rows.indptr), np.empty(rows.indices.size, np.int32)
@@ -278,45 +280,45 @@ class Rungs(Generic[S]):
 
         ``best`` are the features that the main learner keeps, the best first.
         """
-        for rung in self.rungs:
-            if rung.curve.grid.size > 1:
-                ids, _, ranks = kept(rung.state)
-                rank_slots(rung.curve, ranks, ids)
+        for small in self.rungs:
+            if small.curve.grid.size > 1:
+                ids, _, ranks = kept(small.state)
+                rank_slots(small.curve, ranks, ids)
         if seen < OPEN_ROWS:
             return
         members = np.empty(0, np.int64)
         chosen = []
-        for rung in self.rungs:
-            members = np.append(members, kept(rung.state)[0])
-            chosen.append(np.append(members, best[: candidates(rung.budget)]))
+        for small in self.rungs:
+            members = np.append(members, kept(small.state)[0])
+            chosen.append(np.append(members, best[: candidate_count(small.budget)]))
         self._choose(chosen)
 
     def _choose(self, chosen: Sequence[I64]) -> None:
         """Let every rung see these features alone, of which some may appear twice."""
-        old, ids = (
+        old_addresses, ids = (
             self.addresses,
             np.unique(chosen[-1]),
         )  # the largest rung sees what all others see
         self._look_up(ids)
-        was = find(old, ids)
-        for number, (rung, own) in enumerate(zip(self.rungs, chosen, strict=True)):
+        old_positions = look_up(old_addresses, ids)
+        for number, (small, wanted) in enumerate(zip(self.rungs, chosen, strict=True)):
             allowed = np.zeros(ids.size, np.bool_)
-            allowed[find(self.addresses, own)] = True
-            stays = allowed & (was >= 0)
-            state = moved(rung.state, was[stays], stays, ids.size)
+            allowed[look_up(self.addresses, wanted)] = True
+            is_retained = allowed & (old_positions >= 0)
+            state = moved(small.state, old_positions[is_retained], is_retained, ids.size)
             for name in names_of_positions(type(state)):
-                members = find(self.addresses, old.ids[getattr(state, name)])
+                members = look_up(self.addresses, old_addresses.ids[getattr(state, name)])
                 state = changed(state, **{name: members.clip(0).astype(np.int64)})
-            self.rungs[number] = rung._replace(state=state, allowed=allowed)
+            self.rungs[number] = small._replace(state=state, allowed=allowed)
 
     def _look_up(self, ids: I64) -> None:
         self.addresses, self.marks = table_addresses(ids, SPARSENESS * ids.size), marks_of(ids)
 
     def swap_classes(self, negate: Callable[[S], None]) -> None:
         """Swap the two classes."""
-        for number, rung in enumerate(self.rungs):
-            negate(rung.state)
-            self.rungs[number] = rung._replace(calibration=swapped(rung.calibration))
+        for number, small in enumerate(self.rungs):
+            negate(small.state)
+            self.rungs[number] = small._replace(calibration=swap_calibration(small.calibration))
 
     # ---- to and from a model
 
@@ -324,18 +326,18 @@ class Rungs(Generic[S]):
         """Return all that was learned, by name."""
         used = self.addresses.used
         arrays: Arrays = {PREFIX + "ids": self.addresses.ids[:used]}
-        for rung in self.rungs:
-            arrays |= arrays_of(rung, rung.prefix, features=used)
+        for small in self.rungs:
+            arrays |= arrays_of(small, small.prefix, features=used)
         return arrays
 
     def schema(self) -> dict[str, ArraySpec]:
         """Return what the arrays in a model must be."""
         features = "rung_features"
         schema = {PREFIX + "ids": ArraySpec((features,), 0, "width", dtype=np.int64)}
-        for rung in self.rungs:
-            sizes = {"features": features, "budget": rung.budget, "grid": rung.curve.grid.size}
+        for small in self.rungs:
+            sizes = {"features": features, "budget": small.budget, "grid": small.curve.grid.size}
             schema |= {
-                name: resized(spec, sizes) for name, spec in schema_of(rung, rung.prefix).items()
+                name: resized(spec, sizes) for name, spec in schema_of(small, small.prefix).items()
             }
         return schema
 
@@ -344,21 +346,21 @@ class Rungs(Generic[S]):
         ids = arrays[PREFIX + "ids"]
         ensure(np.unique(ids).size == ids.size, "a feature appears twice in its rungs")
         self._look_up(ids)
-        for number, fresh in enumerate(self.rungs):
-            rung = self.rungs[number] = with_arrays(fresh, arrays, fresh.prefix)
+        for number, initial in enumerate(self.rungs):
+            small = self.rungs[number] = with_arrays(initial, arrays, initial.prefix)
             ensure(
-                np.array_equal(rung.curve.grid, fresh.curve.grid),
+                np.array_equal(small.curve.grid, initial.curve.grid),
                 "its rungs answer for other numbers than those of its grid",
             )
-            check_calibration(rung.calibration, rung.state.bias.shape[0])
+            check_calibration(small.calibration, small.state.bias.shape[0])
             check(
-                rung.state,
-                {**sizes, "features": ids.size, "budget": rung.budget},
+                small.state,
+                {**sizes, "features": ids.size, "budget": small.budget},
                 self.addresses.ids,
             )
 
 
-def allowed_part(rows: Rows, allowed: Bool) -> Rows:
+def keep_allowed_features(rows: Rows, allowed: Bool) -> Rows:
     """Return the rows without features that are not allowed."""
     indptr, indices, values = (
         np.zeros_like(rows.indptr),

@@ -29,54 +29,54 @@ JUDGED_FROM = 0.15  # of all there is to know: what two standard errors are at m
 MIN_ADVANTAGE = 0.01  # of all there is to know
 
 
-def remarks_on_rows(learner: RowResults, look: Look) -> list[Remark | None]:
+def diagnose_rows(learner: RowResults, look: Look) -> list[Remark | None]:
     """Return what to say of a learner that has learned all rows."""
     target = learner.memory.target
     remarks = [
         (
-            no_better_than_majority(learner, target)
+            compare_with_majority(learner, target)
             if isinstance(target, Classes)
-            else no_better_than_mean(learner)
+            else compare_with_mean(learner)
         )
     ]
     if learner.options.chooses_number:
         remarks.append(
-            edge_of_grid(
+            check_grid_edge(
                 learner.curve_["n_features"], learner.n_features_selected_, learner.features.width
             )
         )
     if learner.options.normalize in (False, "l2") and learner.memory.kept_table is None:
-        remarks.append(different_scales(look.scales(), learner))
-    return [*remarks, rounded_columns(learner)]
+        remarks.append(check_scales(look.scales(), learner))
+    return [*remarks, check_rounding(learner)]
 
 
-def no_better_than_majority(learner: RowResults, target: Classes) -> Remark | None:
+def compare_with_majority(learner: RowResults, target: Classes) -> Remark | None:
     """Return what to say where the largest class for all rows is as good; a note if the scores separate the classes."""
     labels = target.labels
     total, largest = labels.n_rows, int(np.argmax(labels.counts))
-    of_majority = total - int(labels.counts[largest])
-    margin = STANDARD_ERRORS * np.sqrt(of_majority * (1.0 - of_majority / total))
-    separate = separates(target.separation.hits, target.separation.rows)
+    majority_mistakes = total - int(labels.counts[largest])
+    margin = STANDARD_ERRORS * np.sqrt(majority_mistakes * (1.0 - majority_mistakes / total))
+    scores_separate = separates(target.separation.hits, target.separation.rows)
     if (
-        learner.mistakes_ < of_majority - margin
-        or separate is None
-        or (separate and weighs_classes(learner))
+        learner.mistakes_ < majority_mistakes - margin
+        or scores_separate is None
+        or (scores_separate and weighs_classes(learner))
     ):
         return None
     message = (
         f"{learner.mistakes_:,} of {total:,} rows were predicted wrongly before they were learned,"
         f" not clearly fewer than by predicting {show(labels.classes[largest])} for all of them"
-        f" ({of_majority:,})"
+        f" ({majority_mistakes:,})"
     )
     return Remark(
         "majority",
-        "note" if separate else "warning",
+        "note" if scores_separate else "warning",
         message,
-        advice_against_chance(learner, labels.counts),
+        choose_advice(learner, labels.counts),
     )
 
 
-def no_better_than_mean(learner: RowResults) -> Remark | None:
+def compare_with_mean(learner: RowResults) -> Remark | None:
     """Return what to say where the mean of the target, for all rows, is as good."""
     rows, r2 = learner.n_rows_, learner.r2_
     if r2 is None or rows < ROWS_FOR_NUMBERS or r2 > STANDARD_ERRORS * np.sqrt(2.0 / rows):
@@ -108,14 +108,16 @@ def separates(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
     to 1, however unequal the classes are. What is above 1 is knowledge, at most the number of
     classes less 1.
     """
-    met = rows > 0
-    hits, rows = hits[met], rows[met]
-    most = rows.size - 1
-    if STANDARD_ERRORS * np.sqrt((0.25 / rows).sum()) > JUDGED_FROM * most:
+    has_rows = rows > 0
+    hits, rows = hits[has_rows], rows[has_rows]
+    max_advantage = rows.size - 1
+    if STANDARD_ERRORS * np.sqrt((0.25 / rows).sum()) > JUDGED_FROM * max_advantage:
         return None
     fractions = (hits + 0.5) / (rows + 1.0)  # a class that was never hit has an error too
     error = np.sqrt((fractions * (1.0 - fractions) / rows).sum())
-    return bool((hits / rows).sum() - 1.0 > max(STANDARD_ERRORS * error, MIN_ADVANTAGE * most))
+    return bool(
+        (hits / rows).sum() - 1.0 > max(STANDARD_ERRORS * error, MIN_ADVANTAGE * max_advantage)
+    )
 
 
 def weighs_classes(learner: RowResults) -> bool:
@@ -123,7 +125,7 @@ def weighs_classes(learner: RowResults) -> bool:
     return learner.options.class_weight not in (None, "auto")
 
 
-def advice_against_chance(learner: RowResults, counts: NDArray[np.int64]) -> str:
+def choose_advice(learner: RowResults, counts: NDArray[np.int64]) -> str:
     """The one thing to try: the most frequent cause that the parameters leave open."""
     kept, width = learner.memory.budget, learner.features.width
     if counts.max() > ONE_SIDED * counts.sum() and not weighs_classes(learner):
@@ -144,26 +146,26 @@ def advice_against_chance(learner: RowResults, counts: NDArray[np.int64]) -> str
     )
 
 
-def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | None:
+def check_grid_edge(grid: NDArray[np.int64], chosen: int, width: int) -> Remark | None:
     """Return what to say where ``n_features_to_select='auto'`` took the first or the last number it looked at."""
-    least, most = int(grid[0]), int(grid[-1])
-    if taken == most < width:
-        further = sorted({min(width, most * factor) for factor in (1, 2, 5)})
+    smallest, largest = int(grid[0]), int(grid[-1])
+    if chosen == largest < width:
+        larger_numbers = sorted({min(width, largest * factor) for factor in (1, 2, 5)})
         message = (
-            f"{spell('n_features_to_select', 'auto')} took {most:,}, the most it looked at, and"
+            f"{spell('n_features_to_select', 'auto')} took {largest:,}, the most it looked at, and"
             " more may be better"
         )
-        return Remark("edge of grid", "warning", message, f"try {spell('curve', further)}")
-    if taken == least > 1:
+        return Remark("edge of grid", "warning", message, f"try {spell('curve', larger_numbers)}")
+    if chosen == smallest > 1:
         message = (
-            f"{spell('n_features_to_select', 'auto')} took {least:,}, the fewest it looked at, and"
+            f"{spell('n_features_to_select', 'auto')} took {smallest:,}, the fewest it looked at, and"
             " fewer may be enough"
         )
         return Remark("edge of grid", "note", message, f"try {spell('curve', True)}")
     return None
 
 
-def different_scales(scales: Scales, learner: RowResults) -> Remark | None:
+def check_scales(scales: Scales, learner: RowResults) -> Remark | None:
     """Return what to say where columns differ wildly in size, and a normalisation chosen by hand leaves them so."""
     if not scales.ids.size:
         return None
@@ -179,7 +181,7 @@ def different_scales(scales: Scales, learner: RowResults) -> Remark | None:
     return Remark("scales", "note", message, f"try {spell('normalize', 'auto')}")
 
 
-def rounded_columns(learner: RowResults) -> Remark | None:
+def check_rounding(learner: RowResults) -> Remark | None:
     """Return what to say where centred values were rounded to float32 before, and hardly vary any more."""
     memory = learner.memory
     scaling, moments = memory.scaling, memory.moments
@@ -196,12 +198,12 @@ def rounded_columns(learner: RowResults) -> Remark | None:
             moments.seen[0],
         )
     spread = np.sqrt(deviations / max(1.0, seen))
-    rounded = (spread < MAX_COARSE_STEPS * np.abs(means)) & (
+    is_rounded = (spread < MAX_COARSE_STEPS * np.abs(means)) & (
         (spread > 0.0) | (np.abs(means) >= EXACT_INTEGERS)
     )
-    if not rounded.any():
+    if not is_rounded.any():
         return None
-    worst = int(np.argmax(np.where(rounded, spread > 0.0, -1.0)))
+    worst = int(np.argmax(np.where(is_rounded, spread > 0.0, -1.0)))
     title, mean = learner.title(int(ids[worst])), float(means[worst])
     if spread[worst] > 0.0:
         message = (
@@ -216,14 +218,14 @@ def rounded_columns(learner: RowResults) -> Remark | None:
     return Remark("rounded", "note", message, "if they differ, subtract their mean beforehand")
 
 
-def beyond_float32(at_most: NDArray[np.bool_], gamma: float | str) -> Remark | None:
+def check_precisions(is_at_limit: NDArray[np.bool_], gamma: float | str) -> Remark | None:
     """Return what to say where precisions of kept features, a line each, are the largest that can be stored."""
-    lines = at_most.reshape(len(at_most), -1).any(axis=1)
-    count = np.count_nonzero(lines)
+    is_limited = is_at_limit.reshape(len(is_at_limit), -1).any(axis=1)
+    count = np.count_nonzero(is_limited)
     if not count:
         return None
     message = (
-        f"the precisions of {count:,} of {lines.size:,} kept features are beyond what float32"
+        f"the precisions of {count:,} of {is_limited.size:,} kept features are beyond what float32"
         " holds, and alike"
     )
     return Remark(

@@ -20,18 +20,18 @@ if TYPE_CHECKING:
 class Estimates(NamedTuple):
     """What is known of some weights: features x vectors, or one entry per vector for the intercept."""
 
-    excess: F64  # the precision above its start, P - 1
+    precision_gain: F64  # the precision above its start, P - 1
     weight: F64  # mu
 
 
 Positions = NDArray[Any] | slice
-Known = Callable[[I64], Sequence[Estimates]]  # what base and parts know of some features
+ReadEstimates = Callable[[I64], Sequence[Estimates]]  # what base and parts know of some features
 
 
 class MergeRule(NamedTuple):
     """How estimates add up."""
 
-    left: tuple[
+    retained: tuple[
         float, ...
     ]  # per part: what its rows have left of the base's precision above the start
     damping: float  # of what the parts have added
@@ -40,40 +40,44 @@ class MergeRule(NamedTuple):
     def of(cls, learners: Sequence[RowLearner], divisor: float | None) -> Self:
         base, *parts = learners
         half_life = math.inf if base.options.forget is None else base.options.forget
-        left = tuple(2.0 ** (-(part.n_learned - base.n_learned) / half_life) for part in parts)
-        return cls(left, 1.0 / (parts[0].memory.times if divisor is None else divisor))
+        retained = tuple(2.0 ** (-(part.n_learned - base.n_learned) / half_life) for part in parts)
+        return cls(retained, 1.0 / (parts[0].memory.times if divisor is None else divisor))
 
-    def merged(self, estimates: Sequence[Estimates]) -> Estimates:
+    def merge(self, estimates: Sequence[Estimates]) -> Estimates:
         """Return the estimates of base and parts as one."""
         base, *parts = estimates
-        grown, pulled = np.zeros_like(base.excess), np.zeros_like(base.weight)
-        for part, left in zip(parts, self.left, strict=True):
-            before = base.excess * left
-            grown += part.excess - before
-            pulled += (1.0 + part.excess) * part.weight - (1.0 + before) * base.weight
-        before = base.excess * math.prod(self.left)
-        excess = np.maximum(0.0, before + grown * self.damping)  # below 0 by rounding alone
+        gained, pull = np.zeros_like(base.precision_gain), np.zeros_like(base.weight)
+        for part, retained in zip(parts, self.retained, strict=True):
+            retained_gain = base.precision_gain * retained
+            gained += part.precision_gain - retained_gain
+            pull += (1.0 + part.precision_gain) * part.weight - (1.0 + retained_gain) * base.weight
+        retained_gain = base.precision_gain * math.prod(self.retained)
+        precision_gain = np.maximum(
+            0.0, retained_gain + gained * self.damping
+        )  # below 0 by rounding alone
         return Estimates(
-            excess, ((1.0 + before) * base.weight + pulled * self.damping) / (1.0 + excess)
+            precision_gain,
+            ((1.0 + retained_gain) * base.weight + pull * self.damping) / (1.0 + precision_gain),
         )
 
-    def sums(self, sums: Sequence[F64]) -> F64:
+    def merge_sums(self, sums: Sequence[F64]) -> F64:
         """Return sums over the rows of base and parts as one; forgetting decays them as it does precision."""
         base, *parts = sums
-        own: F64 = np.sum(
-            [part - base * left for part, left in zip(parts, self.left, strict=True)], axis=0
+        new_sums: F64 = np.sum(
+            [part - base * retained for part, retained in zip(parts, self.retained, strict=True)],
+            axis=0,
         )
-        return np.maximum(0.0, base * math.prod(self.left) + own)
+        return np.maximum(0.0, base * math.prod(self.retained) + new_sums)
 
 
-def added(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+def sum_increments(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Return what the base has, and what every part has beyond it."""
     base, *parts = arrays
     total: NDArray[Any] = base + np.sum([part - base for part in parts], axis=0)
     return total
 
 
-def joined(seen: Sequence[float], sums: Sequence[F64]) -> F64:
+def combine_moments(seen: Sequence[float], sums: Sequence[F64]) -> F64:
     """Return means and squared deviations over all rows, from those of the base and of the parts, which contain it.
 
     What a part has added to the base is found first: with n rows in the base and N in the part, of
@@ -83,17 +87,17 @@ def joined(seen: Sequence[float], sums: Sequence[F64]) -> F64:
     base_rows, (base_mean, base_squares) = seen[0], sums[0]
     groups = [(base_rows, base_mean, base_squares)]
     for rows, (mean, squares) in zip(seen[1:], sums[1:], strict=True):
-        more = rows - base_rows
-        if more:
-            own_mean = mean + (mean - base_mean) * base_rows / more
-            between = (own_mean - base_mean) ** 2 * base_rows * more / rows
-            groups.append((more, own_mean, squares - base_squares - between))
+        n_new = rows - base_rows
+        if n_new:
+            new_mean = mean + (mean - base_mean) * base_rows / n_new
+            between = (new_mean - base_mean) ** 2 * base_rows * n_new / rows
+            groups.append((n_new, new_mean, squares - base_squares - between))
     sizes, means, within = (np.array(parts) for parts in zip(*groups, strict=True))
     mean = sizes @ means / (sizes.sum() or 1.0)
     return np.stack([mean, np.maximum(0.0, within.sum(axis=0) + sizes @ (means - mean) ** 2)])
 
 
-def merged_usual(usual: Sequence[F64]) -> F64:
+def merge_error_scales(error_scales: Sequence[F64]) -> F64:
     """Return the usual size of errors and the rows it was found from, of base and parts as one.
 
     The size is the geometric mean over the parts, by the rows that each has learned. A part has
@@ -101,20 +105,20 @@ def merged_usual(usual: Sequence[F64]) -> F64:
     add up what the parts have moved would go as many times too far as there are parts. A size of 0
     is not known yet.
     """
-    base, *parts = usual
-    merged: F64 = added(usual)
-    moved = [part for part in parts if part[SIZE] > 0.0 and part[SEEN] > base[SEEN]]
-    more_rows = [part[SEEN] - base[SEEN] for part in moved]
+    base, *parts = error_scales
+    merged: F64 = sum_increments(error_scales)
+    followed = [part for part in parts if part[SIZE] > 0.0 and part[SEEN] > base[SEEN]]
+    new_rows = [part[SEEN] - base[SEEN] for part in followed]
     merged[SIZE] = (
-        np.exp(np.average(np.log([part[SIZE] for part in moved]), weights=more_rows))
-        if moved
+        np.exp(np.average(np.log([part[SIZE] for part in followed]), weights=new_rows))
+        if followed
         else base[SIZE]
     )
     return merged
 
 
-def as_stored(excess: NDArray[np.float64]) -> NDArray[np.float32]:
+def to_stored(precision_gain: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return precisions above their start as a state has them."""
-    return np.where(excess > 0.0, np.minimum(excess, MAX_FLOAT32), 0.0).astype(
+    return np.where(precision_gain > 0.0, np.minimum(precision_gain, MAX_FLOAT32), 0.0).astype(
         np.float32
     )  # with its sign bit not set

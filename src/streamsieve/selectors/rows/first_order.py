@@ -468,7 +468,7 @@ class PartialRule(RowRule[PartialState]):
         spread = np.sqrt(state.deviation[ids] / np.maximum(1.0, state.seen[ids]))
         spread[spread == 0] = np.inf if scaling == CENTRED else 1.0
         centre = state.mean[ids] if scaling == CENTRED else 0.0
-        start = results.intercept_[0]
+        intercept = results.intercept_[0]
 
         def score(block: RowBlock, squares: Squares = None) -> F64:
             indptr = np.zeros(block.n_rows + 1, np.int64)
@@ -483,7 +483,7 @@ class PartialRule(RowRule[PartialState]):
             if unit_length:
                 norms = np.sqrt((matrix**2).sum(axis=1))
                 matrix /= np.where(norms > 0, norms, 1.0)[:, None]
-            return np.asarray(matrix @ weights[:, 0] + start)
+            return np.asarray(matrix @ weights[:, 0] + intercept)
 
         return score
 

@@ -86,7 +86,7 @@ class RowInputs:
 
     # ---- learning
 
-    def refuse(self, block: RowBlock, memory: RowMemory[Any]) -> None:
+    def check_density(self, block: RowBlock, memory: RowMemory[Any]) -> None:
         """Refuse to learn dense rows after sparse ones, or the other way round; either can be predicted."""
         if self.standardizes and not self.asks and memory.moments.dense[0] not in (-1, block.dense):
             raise UsageError(
@@ -94,7 +94,7 @@ class RowInputs:
                 " keep to one kind"
             )
 
-    def rows(
+    def make_rows(
         self,
         block: RowBlock,
         memory: RowMemory[Any],
@@ -103,13 +103,20 @@ class RowInputs:
         weights: F64,
     ) -> Rows:
         """Return rows ready to learn; the memory makes room for their features, and moments go on."""
-        block = self._scaled_to_learn(self._thinned(block, memory) if self.thins else block, memory)
+        block = self._scale_to_learn(self._thin(block, memory) if self.thins else block, memory)
         lengths = np.empty((4, block.n_rows))
         if self.asks:
             lengths[0], lengths[1:] = 1.0, 0.0
         else:
-            how = self.unit_length(memory), self.share, rule.max_length, rule.length_decay
-            measure_rows(block.indptr, block.values, *how, memory.moments.totals, *lengths)
+            length_options = (
+                self.unit_length(memory),
+                self.share,
+                rule.max_length,
+                rule.length_decay,
+            )
+            measure_rows(
+                block.indptr, block.values, *length_options, memory.moments.totals, *lengths
+            )
         codes, numbers = memory.target.for_kernels(answers)
         return Rows(
             indptr=block.indptr,
@@ -125,46 +132,48 @@ class RowInputs:
             scores=np.empty((block.n_rows, memory.state.bias.shape[0])),
         )
 
-    def _thinned(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
+    def _thin(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
         keep = np.empty(block.n_nonzero, np.bool_)
         thin_rows(block.indptr, memory.budget, memory.declared_width, memory.attribute_random, keep)
         indptr = np.concatenate([[0], np.cumsum(keep)])[block.indptr]
         return block.derived(indptr=indptr, indices=block.indices[keep], values=block.values[keep])
 
-    def _scaled_to_learn(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
+    def _scale_to_learn(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
         """Return rows with positions for ids, as they are learned but for their length."""
         if self.asks:
             memory.moments.dense[0] = block.dense
             return memory.placed(block)
         if memory.scaling is not None:
-            return memory.placed(memory.scaling.scaled(block, learn=True))
+            return memory.placed(memory.scaling.scale(block, learn=True))
         block = memory.placed(block)
-        return standardized(block, memory.moments, learn=True) if self.standardizes else block
+        return standardize_block(block, memory.moments, learn=True) if self.standardizes else block
 
     # ---- predicting
 
-    def scaled(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
+    def scale_to_predict(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
         """Return rows to predict as they would be learned, but for their length."""
         if self.standardizes:  # there are no moments for features that were never seen
-            block = standardized(memory.known_part(block), memory.moments, learn=False)
-        return block if memory.scaling is None else memory.scaling.scaled(block, learn=False)
+            block = standardize_block(
+                memory.keep_known_features(block), memory.moments, learn=False
+            )
+        return block if memory.scaling is None else memory.scaling.scale(block, learn=False)
 
     def expected_squares(self, block: RowBlock, memory: RowMemory[Any], present: I64) -> F64:
         """Return the squared lengths to expect of complete rows, of which the features ``present`` are given.
 
         A column that is standardised adds 1 on average; of others nothing is known.
         """
-        given = np.isin(block.indices[block.indptr[0] : block.indptr[-1]], present)
-        rows = np.repeat(np.arange(block.n_rows), np.diff(block.indptr))[given]
-        values = block.values[block.indptr[0] : block.indptr[-1]][given].astype(np.float64)
-        varying, scaling, moments = np.empty(0, np.int64), memory.scaling, memory.moments
+        is_given = np.isin(block.indices[block.indptr[0] : block.indptr[-1]], present)
+        rows = np.repeat(np.arange(block.n_rows), np.diff(block.indptr))[is_given]
+        values = block.values[block.indptr[0] : block.indptr[-1]][is_given].astype(np.float64)
+        varying_ids, scaling, moments = np.empty(0, np.int64), memory.scaling, memory.moments
         if scaling is not None:
-            varying = scaling.choice.dense[scaling.moments.deviations > 0.0]
+            varying_ids = scaling.choice.dense[scaling.moments.deviations > 0.0]
         elif self.standardizes and moments.dense[0] == 1:
-            varying = np.flatnonzero(moments.second > 0.0)
-        absent = np.count_nonzero(~np.isin(varying, present))
+            varying_ids = np.flatnonzero(moments.second > 0.0)
+        n_absent = np.count_nonzero(~np.isin(varying_ids, present))
         squares: F64 = np.bincount(rows, values * values, block.n_rows).astype(np.float64)
-        return squares + absent
+        return squares + n_absent
 
 
 def is_standard(normalize: bool | str) -> bool:
@@ -177,7 +186,7 @@ def intercept_share(fit_intercept: bool) -> float:
     return INTERCEPT_SHARE if fit_intercept else 0.0
 
 
-def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
+def standardize_block(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
     """Return a block with features divided by their standard deviation so far, and centred if dense rows were learned.
 
     ``learn`` takes the rows into the running moments.
@@ -197,7 +206,7 @@ def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
     return block.with_entries(block.indptr, block.indices, scaled, block.n_features)
 
 
-def of_unit_length(block: RowBlock, squares: F64) -> RowBlock:
+def scale_to_unit_length(block: RowBlock, squares: F64) -> RowBlock:
     """Return the rows divided by lengths whose squares are given; one without length is left as it is."""
     factors = np.where(squares > 0.0, 1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)), 1.0)
     begin, end = block.indptr[0], block.indptr[-1]

@@ -88,10 +88,10 @@ def check_heap(state: Any, kept: int) -> None:
     ensure(np.array_equal(np.sort(slots), np.arange(kept)), "a slot is not in the heap, or twice")
     key, feature = state.key[slots], state.member_id[slots]
     parents, children = (np.arange(1, kept) - 1) // 2, np.arange(1, kept)
-    wrong = (key[children] < key[parents]) | (
+    is_wrong = (key[children] < key[parents]) | (
         (key[children] == key[parents]) & (feature[children] > feature[parents])
     )
-    ensure(not wrong.any(), "the heap is not in order")
+    ensure(not is_wrong.any(), "the heap is not in order")
     ensure(
         np.array_equal(state.heap_position[slots], np.arange(kept)),
         "a slot is not where it should be in the heap",
@@ -104,6 +104,6 @@ def check_totals(totals: NDArray[np.float64]) -> None:
     check_mean(totals[SQUARES], totals[COUNTED], MAX_ROW_LENGTH**2)
 
 
-def check_mean(total: float, count: float, most: float) -> None:
+def check_mean(total: float, count: float, maximum: float) -> None:
     """Raise ValueError if a mean over rows is larger than can be."""
-    ensure(total <= most * count, "the mean length of its rows is far too large")
+    ensure(total <= maximum * count, "the mean length of its rows is far too large")

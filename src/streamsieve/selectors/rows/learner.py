@@ -22,15 +22,15 @@ from ..base import Learner, Method, Reads, Results
 from ..parameters import MAX_FEATURES, count_of, ensure, is_integer, options_of, require
 from ..serial import alone
 from .curves import (
-    Rungs,
+    SmallBudgets,
     budget_of,
     grid_of,
-    learn_counting,
+    learn_and_count,
     next_ranking,
     rank_slots,
-    rung_grids,
+    split_grid,
     start_curve,
-    start_rung,
+    start_small_budget,
 )
 from .inputs import RowInputs, intercept_share
 from .memory import (
@@ -38,17 +38,17 @@ from .memory import (
     STATE,
     TARGET,
     RowMemory,
-    names_after,
-    names_of_model,
     share_cells,
+    take_names,
+    update_names,
 )
 from .merging import CANNOT_MERGE, SHARED_CELLS
 from .options import RowOptions
 from .results import RowResults
 from .rules import Kept, RowRule
 from .targets import FIRST_NUMBERS, Classes, Numbers, RowTarget, classes_of_model
-from .warm_up import LAST_ROW, AutoScaling, WarmUp, choose
-from .weights import refuse_weights
+from .warm_up import LAST_ROW, AutoScaling, WarmUp, choose_scales
+from .weights import check_sample_weights
 
 NEEDS_CELLS = (
     "rows of names can be endless, and {} would remember every name; set max_cells, or make a"
@@ -65,18 +65,18 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
 
     reads: ClassVar[Reads] = "rows"
     results_type: ClassVar[type[Results]] = RowResults
-    learns_a_part = False  # others learn rows at the same time: then rows have no number, and their order says nothing
+    is_shard = False  # others learn rows at the same time: then rows have no number, and their order says nothing
 
     def __init__(self, method: Method, params: Any) -> None:
         super().__init__(method, params)
         options: RowOptions = options_of(RowOptions, params)
-        numbers = "numbers" in method.targets
+        is_regression = "numbers" in method.targets
         self.options = options
         self.inputs = RowInputs(
             options.normalize,
             intercept_share(options.fit_intercept),
             shares_cells=options.max_cells is not None,
-            keeps_lengths=numbers,
+            keeps_lengths=is_regression,
             thins=options.attributes == "random",
             asks=method.asks,
         )
@@ -87,7 +87,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         )  # missing values are fine only where they are not read
         # how many rows something is chosen from: the scales of columns, the centre of numbers
         self.warm_rows = max(
-            LAST_ROW if self.inputs.chooses_scales else 0, FIRST_NUMBERS if numbers else 0
+            LAST_ROW if self.inputs.chooses_scales else 0, FIRST_NUMBERS if is_regression else 0
         )
 
     # ---- learning
@@ -123,15 +123,15 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             )
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
-            target = self._classes(
+            target = self._make_classes(
                 Labels(classes if y is None or classes is not None else np.unique(np.asarray(y)))
             )
         self.rule = self.params.rule_for(target.n_vectors)
-        self._memory = self.fresh_memory(target, n_features or 0)
+        self._memory = self.make_memory(target, n_features or 0)
         self.features.start(n_features, feature_names)
         return self
 
-    def _classes(self, labels: Labels) -> Classes:
+    def _make_classes(self, labels: Labels) -> Classes:
         """Return the target that has some labels, unless there are too many for the method."""
         if self.method.two_classes_only and labels.n_classes > 2:
             raise DataError(
@@ -142,7 +142,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             )
         return Classes(labels, self.options.class_weight)
 
-    def fresh_memory(
+    def make_memory(
         self, target: RowTarget, width: int, budget: int | None = None
     ) -> RowMemory[Any]:
         """Return a memory without anything in it."""
@@ -153,15 +153,15 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             else budget
         )
         random = np.random.default_rng(options.random_state)
-        curve = rungs = None
+        curve = small_budgets = None
         if options.curve is not False or options.chooses_number:
-            *small, main = rung_grids(grid_of(options.curve, budget))
-            curve = start_curve(main, target.n_vectors)
-            if small:
-                rungs = Rungs(
+            *small_grids, main_grid = split_grid(grid_of(options.curve, budget))
+            curve = start_curve(main_grid, target.n_vectors)
+            if small_grids:
+                small_budgets = SmallBudgets(
                     [
-                        start_rung(rule.start(int(grid[-1]), target.n_vectors), grid)
-                        for grid in small
+                        start_small_budget(rule.start(int(grid[-1]), target.n_vectors), grid)
+                        for grid in small_grids
                     ]
                 )
         memory = RowMemory(
@@ -175,7 +175,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             declared_width=width,
             width=width,
             curve=curve,
-            rungs=rungs,
+            rungs=small_budgets,
         )
         if inputs.chooses_scales:
             memory.scaling = AutoScaling()
@@ -189,15 +189,15 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
     def partial_fit_block(self, block: RowBlock) -> Self:
         """Learn the rows of one block; ``start`` comes before the first."""
         block, encoded = self.accept(block)
-        known_names = self.memory.names or {}
+        old_names = self.memory.names or {}
         self.commit(block, encoded)
         if block.names is not None:
             memory = self.memory
-            memory.names = names_after(
-                known_names, self._kept_by_any(), block.names, memory.warm_up is not None
+            memory.names = update_names(
+                old_names, self._kept_by_any(), block.names, memory.warm_up is not None
             )
-        if not self.learns_a_part:
-            self._warn_of_order(at_end=False)
+        if not self.is_shard:
+            self._warn_about_order(at_end=False)
         return self
 
     def accept(self, block: RowBlock) -> tuple[RowBlock, Encoded]:
@@ -209,7 +209,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             raise UsageError(
                 "some rows have names and some have ids; a learner takes one or the other"
             )
-        refuse_weights(block, n_rows)
+        check_sample_weights(block, n_rows)
         block = block.without_weightless()
         if self.needs_width and block.n_features > memory.declared_width:
             raise DataError(
@@ -222,12 +222,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
                 "a block of rows with ids that are not from 0 to below its width,"
                 f" {block.n_features:,}"
             )
-        self.inputs.refuse(block, memory)
-        encoded = memory.target.encode(
-            block.y, block.origin, None if self.learns_a_part else n_rows
-        )
+        self.inputs.check_density(block, memory)
+        encoded = memory.target.encode(block.y, block.origin, None if self.is_shard else n_rows)
         self.features.refuse_more(block.n_features, block.origin)
-        memory.target.refuse_weights(block, encoded, n_rows)
+        memory.target.check_weights(block, encoded, n_rows)
         return block, encoded
 
     def commit(self, block: RowBlock, encoded: Encoded) -> None:
@@ -256,18 +254,18 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         """Learn some of the first rows; if they change what is chosen from them, all of them from the start."""
         self._learn(block, answers)
         warm_up.add(block, answers)
-        if not warm_up.due:
+        if not warm_up.is_choice_due:
             return
-        old, rows = self.memory, warm_up.joined()
-        old.warm_up = None if warm_up.ended else warm_up
-        target = old.target.restarted(rows[1])
-        scaling = None if old.scaling is None else AutoScaling(choose(rows[0]))
+        old, rows = self.memory, warm_up.join_rows()
+        old.warm_up = None if warm_up.has_ended else warm_up
+        target = old.target.restart(rows[1])
+        scaling = None if old.scaling is None else AutoScaling(choose_scales(rows[0]))
         if old.has_chosen(scaling, target):
             return
-        memory = self._memory = self.fresh_memory(target, old.declared_width, old.budget)
+        memory = self._memory = self.make_memory(target, old.declared_width, old.budget)
         memory.warned, memory.times, memory.exact = old.warned, old.times, old.exact
         if old.addresses.direct:
-            memory.take_cleared(old, rows[0].indices)
+            memory.reuse_arrays(old, rows[0].indices)
         memory.set_random_states(warm_up.random)
         memory.warm_up = old.warm_up
         memory.scaling = scaling
@@ -278,22 +276,24 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         memory, rule, inputs = self.memory, self.rule, self.inputs
         update = partial(rule.update, memory=memory)
         weights = memory.times * memory.target.weigh(answers, block.sample_weight)
-        own_weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
+        sample_weight = (
+            np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
+        )
         memory.counts[1] += block.n_nonzero
         at, seen = 0, self.n_learned
         while at < block.n_rows:
             stop = block.n_rows if memory.scaling is None else memory.scaling.stop(block, at)
             if memory.curve is not None:
                 stop = min(stop, at + next_ranking(seen) - seen)
-            rows = inputs.rows(
+            rows = inputs.make_rows(
                 block.rows(at, stop), memory, rule, answers[at:stop], weights[at:stop]
             )
-            learn_counting(update, memory.state, memory.addresses.ids, rows, memory.curve)
-            memory.target.judge(rows, own_weights[at:stop])
+            learn_and_count(update, memory.state, memory.addresses.ids, rows, memory.curve)
+            memory.target.judge(rows, sample_weight[at:stop])
             if memory.rungs is not None:
                 by_id = rows._replace(indices=memory.addresses.ids_of(rows.indices))
-                counted = own_weights[at:stop] if self.options.chooses_number else None
-                memory.rungs.learn(by_id, memory.width, seen, counted, update)
+                counted_weights = sample_weight[at:stop] if self.options.chooses_number else None
+                memory.rungs.learn(by_id, memory.width, seen, counted_weights, update)
             memory.counts[0] += stop - at
             seen += stop - at
             if memory.curve is not None and next_ranking(seen - 1) == seen:
@@ -306,10 +306,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
     @alone
     def finish(self, origin: str = "") -> Self:
         self.memory.target.finish(self.n_learned, origin)
-        self._warn_of_order(at_end=True)
+        self._warn_about_order(at_end=True)
         return self
 
-    def _warn_of_order(self, at_end: bool) -> None:
+    def _warn_about_order(self, at_end: bool) -> None:
         memory = self.memory
         if memory.warned or not isinstance(memory.target, Classes):
             return
@@ -331,7 +331,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             raise UsageError(SHARED_CELLS)
         expected = f"an integer from 1 to {MAX_TIMES:,}"
         require(is_integer(times) and 1 <= times <= MAX_TIMES, "times", times, expected)
-        self.memory.times, self.learns_a_part = int(times), True
+        self.memory.times, self.is_shard = int(times), True
         return self
 
     # ---- what was learned
@@ -359,16 +359,18 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         return memory.header(), arrays
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        options, wanted = self.options, self.options.n_features_to_select
+        options, requested = self.options, self.options.n_features_to_select
         names = None
         if options.max_cells is not None:
-            cells, names = arrays[STATE + "cells"].shape[0], names_of_model(arrays)
+            cells, names = arrays[STATE + "cells"].shape[0], take_names(arrays)
             ensure(
                 cells == options.max_cells, f"{cells:,} cells with max_cells={options.max_cells}"
             )
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
-            target = self._classes(classes_of_model(header, arrays.pop("classes"), arrays, TARGET))
+            target = self._make_classes(
+                classes_of_model(header, arrays.pop("classes"), arrays, TARGET)
+            )
         budget, width = count_of(header, "budget", MAX_FEATURES), self.features.width
         ensure(
             not self.needs_width or header["declared_width"] == width,
@@ -382,10 +384,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             f"a budget of {budget:,} with arrays of {largest:,}",
         )
         ensure(
-            not is_integer(wanted) or budget == wanted,
-            f"a budget of {budget:,} with n_features_to_select={wanted}",
+            not is_integer(requested) or budget == requested,
+            f"a budget of {budget:,} with n_features_to_select={requested}",
         )
-        memory = self._memory = self.fresh_memory(target, width, 1 if rule.keeps_all else budget)
+        memory = self._memory = self.make_memory(target, width, 1 if rule.keeps_all else budget)
         memory.budget = budget
         memory.restore(header, arrays, partial(rule.check, memory=memory))
         for state in memory.states():

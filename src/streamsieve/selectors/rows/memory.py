@@ -39,14 +39,14 @@ from ...state import (
 from ..parameters import count_of, ensure
 from .addresses import (
     Addresses,
-    add,
+    check_memory,
     direct_addresses,
     direct_fits,
-    find,
-    refuse_beyond_memory,
+    look_up,
+    look_up_or_add,
     table_addresses,
 )
-from .curves import Check, Rungs
+from .curves import Check, SmallBudgets
 from .inputs import Moments
 from .integrity import check_totals
 from .rules import S
@@ -87,7 +87,7 @@ class RowMemory(Generic[S]):
     declared_width: int
     width: int  # of the widest row
     curve: Curve | None = None
-    rungs: Rungs[S] | None = None
+    rungs: SmallBudgets[S] | None = None
     scaling: AutoScaling | None = None  # of columns, where that is chosen by itself
     warm_up: WarmUp | None = None  # as long as it lasts
     moments: Moments = field(default_factory=lambda: empty(Moments, features=0))
@@ -109,14 +109,14 @@ class RowMemory(Generic[S]):
 
     def states(self) -> list[S]:
         """Return the states of the main learner and of the small ones of a curve."""
-        return [self.state, *(rung.state for rung in (self.rungs.rungs if self.rungs else ()))]
+        return [self.state, *(small.state for small in (self.rungs.rungs if self.rungs else ()))]
 
     def has_chosen(self, scaling: AutoScaling | None, target: RowTarget) -> bool:
         """Return True if this has what was chosen from the same first rows, or from others."""
-        same = (
-            self.scaling is None or scaling is None or scaling.choice.same_as(self.scaling.choice)
+        same_scales = (
+            self.scaling is None or scaling is None or scaling.choice.equals(self.scaling.choice)
         )
-        return same and np.array_equal(target.first, self.target.first)
+        return same_scales and np.array_equal(target.first, self.target.first)
 
     # ---- room for every feature met
 
@@ -129,36 +129,36 @@ class RowMemory(Generic[S]):
             if width > self.room() and not self._direct_fits(width, int(self.counts[1])):
                 self._move_to_table()
         elif self._direct_fits(width, self.addresses.used):
-            used, room = self.addresses.used, roomy(width, self.declared_width)
+            used, room = self.addresses.used, room_for(width, self.declared_width)
             self._move(direct_addresses(width), np.arange(used), self.addresses.ids[:used], room)
         if self.addresses.direct and width == self.addresses.used <= self.room():
             return block
-        self.addresses, positions = add(self.addresses, block.indices, width)
+        self.addresses, positions = look_up_or_add(self.addresses, block.indices, width)
         if self.addresses.direct:
             if width > self.room():
-                self.grow(roomy(width, self.declared_width))
+                self.grow(room_for(width, self.declared_width))
         elif self.addresses.used > self.room():
             self.grow(self.addresses.ids.size)
         return block.with_entries(block.indptr, positions, block.values, block.n_features)
 
-    def take_cleared(self, old: RowMemory[S], touched: NDArray[Any]) -> None:
+    def reuse_arrays(self, old: RowMemory[S], touched: NDArray[Any]) -> None:
         """Take over the arrays of a memory whose positions are ids, without what it knew of the features touched.
 
         Arrays as wide as a billion ids are costly to get from the system a second time.
         """
         for holder, name, array in old.per_feature_arrays():
             array[touched if touched.size < array.shape[0] else slice(None)] = 0
-            self._put(holder, name, array)
+            self._set_array(holder, name, array)
         self.addresses, self.width = old.addresses, old.width
 
-    def known_part(self, block: RowBlock) -> RowBlock:
+    def keep_known_features(self, block: RowBlock) -> RowBlock:
         """Return the block with positions for ids, without features that were never seen."""
-        positions = find(self.addresses, block.indices)
-        known = (positions >= 0) & (positions < self.room())
-        if not known.all():
-            indptr = np.concatenate([[0], np.cumsum(known)])[block.indptr]
+        positions = look_up(self.addresses, block.indices)
+        is_known = (positions >= 0) & (positions < self.room())
+        if not is_known.all():
+            indptr = np.concatenate([[0], np.cumsum(is_known)])[block.indptr]
             return block.derived(
-                indptr=indptr, indices=positions[known], values=block.values[known]
+                indptr=indptr, indices=positions[is_known], values=block.values[is_known]
             )
         return block.derived(indices=positions)
 
@@ -175,7 +175,7 @@ class RowMemory(Generic[S]):
         if held >= STRETCHED_BYTES:
             room = min(room, self.room() + (self.room() >> 4))
             room = max(room, self.width if self.addresses.direct else self.addresses.used)
-        refuse_beyond_memory(room * self._bytes_per_feature() - held, room)
+        check_memory(room * self._bytes_per_feature() - held, room)
         for holder, name in [(holder, name) for holder, name, _ in self.per_feature_arrays()]:
             self._lengthen(holder, name, room)
 
@@ -184,7 +184,7 @@ class RowMemory(Generic[S]):
         array = getattr(self.state if holder == STATE else self.moments, name)
         shape = (room, *array.shape[1:])
         if array.nbytes >= STRETCHED_BYTES and array.flags.owndata:
-            self._put(
+            self._set_array(
                 holder, name, array[:0].copy()
             )  # or resize would count the state among the holders
             try:
@@ -192,12 +192,12 @@ class RowMemory(Generic[S]):
             except ValueError:
                 pass  # somebody holds it
             finally:
-                self._put(holder, name, array)
+                self._set_array(holder, name, array)
             if array.shape == shape:
                 return
         longer = np.zeros(shape, array.dtype)
         longer[: array.shape[0]] = array
-        self._put(holder, name, longer)
+        self._set_array(holder, name, longer)
 
     def per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
         """Return holder, name and array of everything with an entry per feature."""
@@ -207,12 +207,12 @@ class RowMemory(Generic[S]):
         if self.standardizes:
             holders.append((MOMENTS, self.moments))
         return [
-            (key, name, getattr(at, name))
-            for key, at in holders
-            for name in names_along(type(at), "features")
+            (holder, name, getattr(arrays, name))
+            for holder, arrays in holders
+            for name in names_along(type(arrays), "features")
         ]
 
-    def _put(self, holder: str, name: str, array: NDArray[Any]) -> None:
+    def _set_array(self, holder: str, name: str, array: NDArray[Any]) -> None:
         if holder == STATE:
             self.state = changed(self.state, **{name: array})
         else:
@@ -245,22 +245,24 @@ class RowMemory(Generic[S]):
             for _, _, array in self.per_feature_arrays()
         ]
         touched = np.flatnonzero(np.logical_or.reduce(used))
-        refuse_beyond_memory(
-            touched.size * (TABLE_BYTES + 2 * self._bytes_per_feature()), touched.size
-        )
+        check_memory(touched.size * (TABLE_BYTES + 2 * self._bytes_per_feature()), touched.size)
         addresses = table_addresses(touched.astype(np.int64))
         self._move(addresses, touched, np.arange(touched.size), addresses.ids.size)
 
     def _move(
-        self, addresses: Addresses, old: NDArray[np.int64], new: NDArray[np.int64], room: int
+        self,
+        addresses: Addresses,
+        old_positions: NDArray[np.int64],
+        new_positions: NDArray[np.int64],
+        room: int,
     ) -> None:
         """Take the entries at positions ``old`` to positions ``new`` of arrays of size ``room``."""
-        self.state = moved(self.state, old, new, room)
+        self.state = moved(self.state, old_positions, new_positions, room)
         if self.standardizes:
-            self.moments = moved(self.moments, old, new, room)
+            self.moments = moved(self.moments, old_positions, new_positions, room)
         for name in names_of_positions(type(self.state)):
             ids = self.addresses.ids_of(getattr(self.state, name))
-            self._put(STATE, name, find(addresses, ids).astype(np.int64))
+            self._set_array(STATE, name, look_up(addresses, ids).astype(np.int64))
         self.addresses = addresses
 
     # ---- to and from a model
@@ -353,31 +355,31 @@ class RowMemory(Generic[S]):
         )
         self.target.restore(with_arrays(self.target.state(), arrays, TARGET))
         if self.scaling is not None:
-            self.scaling = self.scaling.restored(arrays)
+            self.scaling = self.scaling.load_arrays(arrays)
         if header["warm_up"] is None:
             self.warm_up = None
         else:
             ensure(self.warm_up is not None, "it keeps its first rows and has no use for them")
-            self.warm_up = WarmUp.restored(
+            self.warm_up = WarmUp.from_model(
                 header["warm_up"], arrays, self.warm_up, self.width, is_dense
             )
         if self.curve is not None:
-            started, self.curve = self.curve, with_arrays(self.curve, arrays, CURVE)
+            initial, self.curve = self.curve, with_arrays(self.curve, arrays, CURVE)
             grid = self.curve.grid
             ensure(
                 grid.size and (np.diff(grid) > 0).all() and grid[-1] == self.budget,
                 "the grid of its curve does not end at the budget",
             )
             ensure(
-                self.rungs is None or np.array_equal(grid, started.grid),
+                self.rungs is None or np.array_equal(grid, initial.grid),
                 "its curve has other numbers than those of its grid",
             )
-        twice = (
+        has_repeats = (
             np.diff(np.sort(ids, kind="stable")) == 0
         ).any()  # far faster than np.unique, which hashes
-        beyond = not ids.size and used > max(self.width, 1) and self.kept_table is None
+        is_too_wide = not ids.size and used > max(self.width, 1) and self.kept_table is None
         ensure(
-            not (twice or beyond or (ids.size and self.positions_are_ids)),
+            not (has_repeats or is_too_wide or (ids.size and self.positions_are_ids)),
             "its features are not those of its arrays",
         )
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
@@ -394,7 +396,7 @@ class RowMemory(Generic[S]):
             self.grow(self.addresses.ids.size)
 
 
-def roomy(width: int, declared: int) -> int:
+def room_for(width: int, declared: int) -> int:
     """Return room for a width and, beyond what was declared, for some more: what is not touched takes no memory."""
     return width if width <= declared else width + (width >> 1)
 
@@ -418,27 +420,29 @@ def share_cells(memory: RowMemory[Any], max_cells: int) -> None:
     memory.kept_table = np.zeros(1 << (8 * memory.budget - 1).bit_length(), np.int32)
 
 
-def names_after(known: dict[int, str], kept: I64, met: NamedIds, warms_up: bool) -> dict[int, str]:
+def update_names(
+    old_names: dict[int, str], kept: I64, row_names: NamedIds, warms_up: bool
+) -> dict[int, str]:
     """Return the names of kept features, of which those that were not known must have been met.
 
     As long as the first rows may be learned again, the names of all features in them.
     """
-    wanted = kept
+    ids = kept
     if warms_up:
-        wanted = np.union1d(np.array(list(known), np.int64), met.ids)
-    elif len(known) == wanted.size and known.keys() >= set(wanted.tolist()):
-        return known  # after most rows
-    wanted.sort()
-    found = met.of(
-        np.array([feature for feature in wanted.tolist() if feature not in known], np.int64)
+        ids = np.union1d(np.array(list(old_names), np.int64), row_names.ids)
+    elif len(old_names) == ids.size and old_names.keys() >= set(ids.tolist()):
+        return old_names  # after most rows
+    ids.sort()
+    new_names = row_names.of(
+        np.array([feature for feature in ids.tolist() if feature not in old_names], np.int64)
     )
     return {
-        feature: known[feature] if feature in known else found[feature]
-        for feature in wanted.tolist()
+        feature: old_names[feature] if feature in old_names else new_names[feature]
+        for feature in ids.tolist()
     }
 
 
-def names_of_model(arrays: Arrays) -> dict[int, str] | None:
+def take_names(arrays: Arrays) -> dict[int, str] | None:
     """Take the names of features by id out of the arrays of a model; None if it has none."""
     names, ids = texts_of_arrays(NAMES, arrays), arrays.pop(NAMED, None)
     for part in ("text", "offsets"):

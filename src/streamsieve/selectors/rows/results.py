@@ -18,8 +18,8 @@ from ..base import Counters, Findings, Results
 from ..diagnosis import Look, Remark
 from ..prediction import Predictor
 from ..serial import alone
-from .curves import whole_curve
-from .diagnosis import remarks_on_rows
+from .curves import complete_curve
+from .diagnosis import diagnose_rows
 from .merging import estimates_of
 from .rules import Kept
 from .targets import Classes, Numbers
@@ -71,8 +71,8 @@ class RowResults(Results):
         """
         if self.memory.target.kind == "numbers":
             raise AttributeError("numbers were learned, not classes")
-        curve, taken = self._taken()
-        return int(self.memory.state.counts[MISTAKES] if curve is None else curve.mistakes[taken])
+        curve, index = self._find_chosen()
+        return int(self.memory.state.counts[MISTAKES] if curve is None else curve.mistakes[index])
 
     @property
     def r2_(self) -> float | None:
@@ -83,10 +83,10 @@ class RowResults(Results):
         target = self.memory.target
         if not isinstance(target, Numbers):
             raise AttributeError("classes were learned, not numbers")
-        curve, taken = self._taken()
+        curve, index = self._find_chosen()
         if curve is None or target.r2 is None:
             return target.r2
-        return float(target.curve_values(curve, self.n_rows_)["r2"][taken])
+        return float(target.curve_values(curve, self.n_rows_)["r2"][index])
 
     def counters(self) -> Counters:
         if self.memory.target.kind == "numbers":
@@ -108,36 +108,36 @@ class RowResults(Results):
     @alone
     def curve_(self) -> dict[str, NDArray[Any]]:
         """Return how good online predictions are by the number of features, from the same single pass."""
-        curve = whole_curve(self.memory, self.options.curve)
+        curve = complete_curve(self.memory, self.options.curve)
         return {"n_features": curve.grid, **self.memory.target.curve_values(curve, self.n_rows_)}
 
     @property
     def n_features_selected_(self) -> int:
         """Return the budget; with ``"auto"`` the smallest number of features within one standard error of the best."""
-        curve, taken = self._taken()
-        return int(self.memory.budget if curve is None else curve.grid[taken])
+        curve, index = self._find_chosen()
+        return int(self.memory.budget if curve is None else curve.grid[index])
 
-    def _taken(self) -> tuple[Curve | None, int]:
+    def _find_chosen(self) -> tuple[Curve | None, int]:
         """Return the curve that a number of features was taken from, and where on its grid; None if it was given."""
         if not self.options.chooses_number or not self.n_rows_:
             return None, 0
-        curve = whole_curve(self.memory, self.options.curve)
-        return curve, self.memory.target.enough(curve, self.n_rows_)
+        curve = complete_curve(self.memory, self.options.curve)
+        return curve, self.memory.target.choose_number(curve, self.n_rows_)
 
     # ---- the selection
 
     @property
-    def answering(self) -> tuple[Any, F64 | None]:
+    def answering_state(self) -> tuple[Any, F64 | None]:
         """Return the state that answers, and its calibration if it is that of a small learner of the curve."""
         memory = self.memory
         chooses = self.options.chooses_number and memory.rungs is not None
-        rung = memory.rungs.answering(self.n_features_selected_) if chooses else None
-        return (memory.state, None) if rung is None else (rung.state, rung.calibration)
+        small = memory.rungs.find_for(self.n_features_selected_) if chooses else None
+        return (memory.state, None) if small is None else (small.state, small.calibration)
 
     @alone
     def weights(self) -> Kept:
         """Return the features that count for prediction, ids ascending."""
-        ids, weights, scores = self.learner.kept_in(self.answering[0])
+        ids, weights, scores = self.learner.kept_in(self.answering_state[0])
         if self.options.chooses_number and not self.rule.keeps_all:
             best = np.lexsort((ids, -scores))[: self.n_features_selected_]
             ids, weights, scores = ids[best], weights[best], scores[best]
@@ -193,7 +193,7 @@ class RowResults(Results):
     @alone
     def intercept_(self) -> F64:
         """Return the score of a row without values, one per vector: the intercept's weight times its input."""
-        (state, _), rule, memory = self.answering, self.rule, self.memory
+        (state, _), rule, memory = self.answering_state, self.rule, self.memory
         intercept: F64 = rule.bias(state) * rule.constant(
             state, self.inputs.share, memory.moments.totals
         )
@@ -203,13 +203,13 @@ class RowResults(Results):
     def predictor(self) -> Predictor:
         target, (_, calibration), memory, inputs = (
             self.memory.target,
-            self.answering,
+            self.answering_state,
             self.memory,
             self.inputs,
         )
 
         def squares(block: RowBlock) -> F64:
-            block = inputs.scaled(block, memory)
+            block = inputs.scale_to_predict(block, memory)
             lengths = np.empty(block.n_rows)
             measure_squares(block.indptr, block.values, lengths)
             return lengths
@@ -234,7 +234,7 @@ class RowResults(Results):
             else {name: values.tolist() for name, values in self.curve_.items()}
         )
         ids, weights, _ = self.weights()
-        details = memory.target.meaning(weights[np.searchsorted(ids, self.selected()[0])])
+        details = memory.target.describe_weights(weights[np.searchsorted(ids, self.selected()[0])])
         mistakes, updates, r2 = self.counters()
         if memory.target.kind == "numbers":
             details["online_r2"] = r2
@@ -243,9 +243,9 @@ class RowResults(Results):
         return Findings(mistakes, updates, curve, details=details)
 
     def remarks(self, selection: Selection, look: Look) -> list[Remark]:
-        first = [self.rule.remark(self.answering[0]), *remarks_on_rows(self, look)]
+        row_remarks = [self.rule.remark(self.answering_state[0]), *diagnose_rows(self, look)]
         return [
-            *(remark for remark in first if remark is not None),
+            *(remark for remark in row_remarks if remark is not None),
             *super().remarks(selection, look),
         ]
 
@@ -254,9 +254,9 @@ class RowResults(Results):
         if self.method.asks:
             return None
         if self.options.max_cells is not None:
-            return kept_precisions(self.answering[0], selection.indices)
+            return kept_precisions(self.answering_state[0], selection.indices)
         if self.method.merges:
-            return estimates_of(self.learner, selection.indices).excess
+            return estimates_of(self.learner, selection.indices).precision_gain
         ids, weights, _ = self.weights()
         return np.abs(weights[np.searchsorted(ids, selection.indices)])
 

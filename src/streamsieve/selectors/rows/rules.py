@@ -16,8 +16,8 @@ from ...kernels.types import F64, I64
 from ...state import State, empty, negate
 from ..diagnosis import Remark
 from ..prediction import Scorer, Squares
-from .addresses import Addresses, find, table_addresses
-from .inputs import of_unit_length
+from .addresses import Addresses, look_up, table_addresses
+from .inputs import scale_to_unit_length
 
 if TYPE_CHECKING:
     from .estimates import Estimates, MergeRule, Positions
@@ -95,20 +95,20 @@ class RowRule(Generic[S]):
         ids, weights, _ = results.weights()
         memory, inputs = results.memory, results.inputs
         if inputs.standardizes:
-            ids = find(memory.addresses, ids).astype(np.int64)
+            ids = look_up(memory.addresses, ids).astype(np.int64)
         lookup = table_addresses(ids)
-        start = results.intercept_
+        intercept = results.intercept_
 
         def score(block: RowBlock, squares: Squares = None) -> F64:
-            block, unit_length = inputs.scaled(block, memory), inputs.unit_length(memory)
+            block, unit_length = inputs.scale_to_predict(block, memory), inputs.unit_length(memory)
             if unit_length and squares is not None:
-                unknown = np.isnan(squares)
-                if unknown.any():
+                is_unknown = np.isnan(squares)
+                if is_unknown.any():
                     squares = np.where(
-                        unknown, inputs.expected_squares(block, memory, ids), squares
+                        is_unknown, inputs.expected_squares(block, memory, ids), squares
                     )
-                block, unit_length = of_unit_length(block, squares), False
-            scores = np.tile(start, (block.n_rows, 1))
+                block, unit_length = scale_to_unit_length(block, squares), False
+            scores = np.tile(intercept, (block.n_rows, 1))
             rows = block.indptr, block.indices, block.values
             score_rows(lookup.table, lookup.ids, weights, *rows, unit_length, scores)
             return scores[:, 0] if weights.shape[1] == 1 else scores
@@ -151,5 +151,5 @@ class MergingRule(RowRule[S]):
         """Return what forgetting has left of old precision."""
         return 1.0
 
-    def merge_sums(self, state: S, states: Sequence[S], how: MergeRule) -> None:
+    def merge_sums(self, state: S, states: Sequence[S], merge_rule: MergeRule) -> None:
         """Fill in the sums over rows that a state has beyond its counts."""

@@ -28,8 +28,8 @@ from ..diagnosis import Remark
 from ..parameters import GAMMAS, YES_OR_NO, between, ensure, one_of, parameter, together
 from . import integrity, options
 from .addresses import Addresses
-from .diagnosis import beyond_float32
-from .estimates import Estimates, MergeRule, Positions, as_stored, merged_usual
+from .diagnosis import check_precisions
+from .estimates import Estimates, MergeRule, Positions, merge_error_scales, to_stored
 from .inputs import AUTO, intercept_share
 from .learner import RowLearner
 from .memory import RowMemory
@@ -314,7 +314,7 @@ class SecondOrderRule(MergingRule[S]):
             negate(state.cells[:, 1:])
 
     def remark(self, state: Any) -> Remark | None:
-        return beyond_float32(state.excess[: state.counts[KEPT]] >= MAX_FLOAT32, self.gamma)
+        return check_precisions(state.excess[: state.counts[KEPT]] >= MAX_FLOAT32, self.gamma)
 
     # ---- merging
 
@@ -331,24 +331,24 @@ class SecondOrderRule(MergingRule[S]):
         with np.errstate(invalid="ignore"):  # what names a slot is no number
             numbers = cells[:, -n_vectors * self.per_class :].astype(np.float64)
         per_class = numbers.reshape(len(cells), n_vectors, self.per_class)
-        excess = per_class[:, :, 0]
-        weight = per_class[:, :, 1] if self.by_signal else np.zeros_like(excess)
+        precision_gain = per_class[:, :, 0]
+        weight = per_class[:, :, 1] if self.by_signal else np.zeros_like(precision_gain)
         slots = -1 - flags[kept]
-        excess[kept] = state.excess.reshape(-1, n_vectors)[slots]
+        precision_gain[kept] = state.excess.reshape(-1, n_vectors)[slots]
         weight[kept] = state.weight.reshape(-1, n_vectors)[slots]
-        return Estimates(np.minimum(excess, MAX_FLOAT32), weight)
+        return Estimates(np.minimum(precision_gain, MAX_FLOAT32), weight)
 
     def cells(self, estimates: Estimates) -> NDArray[Any]:
-        excess = as_stored(estimates.excess)
+        precision_gain = to_stored(estimates.precision_gain)
         if not self.by_signal:
-            return excess
-        return np.stack([excess, estimates.weight.astype(np.float32)], axis=2).reshape(
-            len(excess), 2 * excess.shape[1]
+            return precision_gain
+        return np.stack([precision_gain, estimates.weight.astype(np.float32)], axis=2).reshape(
+            len(precision_gain), 2 * precision_gain.shape[1]
         )
 
     def keys(self, estimates: Estimates) -> F64:
-        excess = as_stored(estimates.excess).astype(np.float64)
-        return np.asarray((estimates.weight**2 * (1.0 + excess)).sum(axis=1))
+        precision_gain = to_stored(estimates.precision_gain).astype(np.float64)
+        return np.asarray((estimates.weight**2 * (1.0 + precision_gain)).sum(axis=1))
 
     def fill_slots(self, state: Any, positions: I64, ids: I64, estimates: Estimates) -> None:
         keys = self.keys(estimates)
@@ -358,7 +358,7 @@ class SecondOrderRule(MergingRule[S]):
         state.counts[KEPT] = kept
         state.member[:kept], state.member_id[:kept] = positions[order], ids[order]
         state.weight[:kept] = estimates.weight[order].reshape(kept, *state.weight.shape[1:])
-        state.excess[:kept] = as_stored(estimates.excess[order]).reshape(
+        state.excess[:kept] = to_stored(estimates.precision_gain[order]).reshape(
             kept, *state.excess.shape[1:]
         )
         state.key[:kept] = self.present_keys(state)[:kept] = keys[order]
@@ -371,8 +371,8 @@ class SecondOrderRule(MergingRule[S]):
     def scale(self, state: Any) -> float:
         return float(state.scale[0])
 
-    def merge_sums(self, state: Any, states: Sequence[Any], how: MergeRule) -> None:
-        state.kept_squares[:] = how.sums([one.kept_squares for one in states])
+    def merge_sums(self, state: Any, states: Sequence[Any], merge_rule: MergeRule) -> None:
+        state.kept_squares[:] = merge_rule.merge_sums([part.kept_squares for part in states])
 
     # ---- states from files
 
@@ -416,9 +416,11 @@ class SignalRule(SecondOrderRule[SignalState]):
     def scores(self, state: SignalState, kept: int) -> F64:
         return np.asarray(np.sqrt(state.fresh[:kept] * state.scale[0]))
 
-    def merge_sums(self, state: SignalState, states: Sequence[SignalState], how: MergeRule) -> None:
-        super().merge_sums(state, states, how)
-        state.usual[:] = merged_usual([one.usual for one in states])
+    def merge_sums(
+        self, state: SignalState, states: Sequence[SignalState], merge_rule: MergeRule
+    ) -> None:
+        super().merge_sums(state, states, merge_rule)
+        state.usual[:] = merge_error_scales([part.usual for part in states])
 
 
 @dataclass(frozen=True)
@@ -449,13 +451,13 @@ class ConfidenceRule(SecondOrderRule[ConfidenceState]):
         return super().cells(estimates)[:, 0].view(np.int32)
 
     def keys(self, estimates: Estimates) -> F64:
-        return as_stored(estimates.excess).astype(np.float64)[:, 0]
+        return to_stored(estimates.precision_gain).astype(np.float64)[:, 0]
 
     def present_keys(self, state: ConfidenceState) -> NDArray[Any]:
         return state.excess
 
     def merge_sums(
-        self, state: ConfidenceState, states: Sequence[ConfidenceState], how: MergeRule
+        self, state: ConfidenceState, states: Sequence[ConfidenceState], merge_rule: MergeRule
     ) -> None:
         """There are none."""
 
@@ -504,5 +506,5 @@ class ManyClassesRule(SecondOrderRule[SecondOrderState]):
         if self.by_signal:
             return np.sqrt(super().keys(estimates))
         return -np.asarray(
-            (1.0 / (1.0 + as_stored(estimates.excess).astype(np.float64))).sum(axis=1)
+            (1.0 / (1.0 + to_stored(estimates.precision_gain).astype(np.float64))).sum(axis=1)
         )

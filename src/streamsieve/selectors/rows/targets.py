@@ -34,10 +34,15 @@ from ...targets import NONE_YET, Encoded, Kind, Labels, classes_from_text
 from ..base import ClassWeight
 from ..parameters import ensure
 from ..prediction import classes_of_weights
-from .calibration import check_calibration, merged_calibration, probabilities, swapped
-from .curves import least_wrong, most_accurate
-from .estimates import added, joined
-from .weights import check_class_weight_keys, refuse_products, row_weights
+from .calibration import (
+    check_calibration,
+    compute_probabilities,
+    merge_calibrations,
+    swap_calibration,
+)
+from .curves import choose_by_accuracy, choose_by_error
+from .estimates import combine_moments, sum_increments
+from .weights import check_class_weight_keys, check_weight_products, row_weights
 
 FIRST_NUMBERS = 32  # targets that the centre is chosen from
 MAX_NUMBER = 1e30  # of a target: weights beyond float32 could not be kept
@@ -95,11 +100,11 @@ class Classes:
         """
         return self.labels.encode(y, origin, rows_before)
 
-    def refuse_weights(self, block: RowBlock, encoded: Encoded, rows_before: int) -> None:
+    def check_weights(self, block: RowBlock, encoded: Encoded, rows_before: int) -> None:
         """Refuse weights of classes that there are not, and rows that would count too much."""
         if encoded.classes.size == self.labels.n_classes:  # all are known
             check_class_weight_keys(self.class_weight, encoded.classes)
-        refuse_products(block, encoded, self.class_weight, rows_before)
+        check_weight_products(block, encoded, self.class_weight, rows_before)
 
     def learn_classes(self, encoded: Encoded) -> None:
         """Take the classes with those that some rows add; swap the two there are if the rows say so."""
@@ -107,11 +112,11 @@ class Classes:
         if encoded.swap:
             hits, sums, rows = self.separation
             self.separation = Separation(hits[::-1].copy(), -sums, rows[::-1].copy())
-            self.calibration = swapped(self.calibration)
+            self.calibration = swap_calibration(self.calibration)
 
-    def weigh(self, answers: NDArray[Any], given: F64 | None) -> F64:
+    def weigh(self, answers: NDArray[Any], sample_weight: F64 | None) -> F64:
         """Return how much rows count, and count them; ``given`` are their own weights."""
-        weights = row_weights(answers, given, self.class_weight, self.labels)
+        weights = row_weights(answers, sample_weight, self.class_weight, self.labels)
         self.labels.count(answers)
         return weights
 
@@ -124,7 +129,7 @@ class Classes:
         calibrate(rows.scores, rows.codes, weights, self.calibration)
         count_hits(self.separation, rows.scores, rows.codes)
 
-    def restarted(self, answers: NDArray[Any]) -> Self:
+    def restart(self, answers: NDArray[Any]) -> Self:
         """Return the same before the first row, with what is chosen from these answers."""
         labels = copy.copy(self.labels)
         labels.counts, labels.order = np.zeros_like(labels.counts), np.array([0, NONE_YET])
@@ -140,11 +145,11 @@ class Classes:
         """Return what is measured at each number of features, by name."""
         return {"accuracy": 1.0 - curve.mistakes / max(1, n_rows)}
 
-    def enough(self, curve: Curve, n_rows: int) -> int:
+    def choose_number(self, curve: Curve, n_rows: int) -> int:
         """Return where on the grid predictions are as good as anywhere, within one standard error."""
-        return most_accurate(self.curve_values(curve, n_rows)["accuracy"], n_rows)
+        return choose_by_accuracy(self.curve_values(curve, n_rows)["accuracy"], n_rows)
 
-    def meaning(self, weights: F64) -> dict[str, Any]:
+    def describe_weights(self, weights: F64) -> dict[str, Any]:
         """Return what the weights of the selected features say, a row each; nothing before a class is known.
 
         ``weights``, one per feature, or one per feature and class; ``speaks_for``, the class of
@@ -179,7 +184,9 @@ class Classes:
         """
         if self.labels.classes.size == 1:
             return np.ones((scores.size, 1))
-        return probabilities(scores, self.calibration if calibration is None else calibration)
+        return compute_probabilities(
+            scores, self.calibration if calibration is None else calibration
+        )
 
     def loss(self, scores: F64, y: Any) -> float:
         """Return the mean squared hinge loss; of many classes, between the right one and the best of the others."""
@@ -195,18 +202,18 @@ class Classes:
 
     # ---- merging, saving
 
-    def merged(self, parts: Sequence[Any]) -> Self:
+    def merge(self, parts: Sequence[Any]) -> Self:
         """Return what the rows of all parts say, which went on from this one and chose the same from first answers."""
-        every = [self, *parts]
-        labels = Labels(most_met(every))
-        labels.counts = added([part.labels.counts for part in every])
-        labels.order = added([part.labels.order for part in every])
+        targets = [self, *parts]
+        labels = Labels(classes_of_largest(targets))
+        labels.counts = sum_increments([part.labels.counts for part in targets])
+        labels.order = sum_increments([part.labels.order for part in targets])
         labels.order[1] = NONE_YET  # which class was the last has no meaning
         target = type(self)(
-            labels, self.class_weight, merged_calibration([part.calibration for part in every])
+            labels, self.class_weight, merge_calibrations([part.calibration for part in targets])
         )
         target.separation = Separation(
-            *map(added, zip(*(part.separation for part in every), strict=True))
+            *map(sum_increments, zip(*(part.separation for part in targets), strict=True))
         )
         return target
 
@@ -267,23 +274,23 @@ class Numbers:
                 f"{row_prefix(origin, rows_before, row)}the target {str(y[row])!r} is not a number;"
                 " the method sofs learns classes"
             ) from None
-        fine = np.abs(numbers) <= MAX_NUMBER
-        if not fine.all():
-            row = int(np.flatnonzero(~fine)[0])
+        is_allowed = np.abs(numbers) <= MAX_NUMBER
+        if not is_allowed.all():
+            row = int(np.flatnonzero(~is_allowed)[0])
             raise DataError(
                 f"{row_prefix(origin, rows_before, row)}its target is {numbers[row]}; drop such"
                 f" rows (targets are numbers up to {MAX_NUMBER:.0e})"
             )
         return Encoded(numbers, NO_CLASSES, False)
 
-    def refuse_weights(self, block: RowBlock, encoded: Encoded, rows_before: int) -> None:
+    def check_weights(self, block: RowBlock, encoded: Encoded, rows_before: int) -> None:
         """All weights are fine that rows may have."""
 
     def learn_classes(self, encoded: Encoded) -> None:
         """There are no classes."""
 
-    def weigh(self, answers: NDArray[Any], given: F64 | None) -> F64:
-        return np.ones(answers.size) if given is None else given
+    def weigh(self, answers: NDArray[Any], sample_weight: F64 | None) -> F64:
+        return np.ones(answers.size) if sample_weight is None else sample_weight
 
     def for_kernels(self, answers: NDArray[Any]) -> tuple[I64, F64]:
         return NO_CODES, answers - self.centre
@@ -291,10 +298,10 @@ class Numbers:
     def judge(self, rows: Rows, weights: F64) -> None:
         count_errors(rows.numbers, rows.scores, weights, self.totals)
 
-    def restarted(self, answers: NDArray[Any]) -> Self:
-        some = answers[:FIRST_NUMBERS]
-        centre = np.median(some)
-        return type(self)(np.array([centre, np.quantile(np.abs(some - centre), QUANTILE)]))
+    def restart(self, answers: NDArray[Any]) -> Self:
+        first_answers = answers[:FIRST_NUMBERS]
+        centre = np.median(first_answers)
+        return type(self)(np.array([centre, np.quantile(np.abs(first_answers - centre), QUANTILE)]))
 
     def finish(self, n_rows: int, origin: str) -> None:
         if not n_rows:
@@ -310,10 +317,10 @@ class Numbers:
     def curve_values(self, curve: Curve, n_rows: int) -> dict[str, F64]:
         return {"r2": 1.0 - curve.errors / (self.totals[DEVIATIONS] or 1.0)}
 
-    def enough(self, curve: Curve, n_rows: int) -> int:
-        return least_wrong(curve.errors, n_rows)
+    def choose_number(self, curve: Curve, n_rows: int) -> int:
+        return choose_by_error(curve.errors, n_rows)
 
-    def meaning(self, weights: F64) -> dict[str, Any]:
+    def describe_weights(self, weights: F64) -> dict[str, Any]:
         return {"weights": weights[:, 0].tolist()}
 
     def classify(self, scores: F64) -> F64:
@@ -327,12 +334,12 @@ class Numbers:
         """Return the mean squared error."""
         return float(np.mean((scores - np.asarray(y, np.float64)) ** 2))
 
-    def merged(self, parts: Sequence[Any]) -> Self:
-        every = [self, *parts]
-        totals = added([part.totals for part in every])
-        weights = [float(part.totals[WEIGHT]) for part in every]
-        totals[[MEAN, DEVIATIONS]] = joined(
-            weights, [part.totals[[MEAN, DEVIATIONS]] for part in every]
+    def merge(self, parts: Sequence[Any]) -> Self:
+        targets = [self, *parts]
+        totals = sum_increments([part.totals for part in targets])
+        weights = [float(part.totals[WEIGHT]) for part in targets]
+        totals[[MEAN, DEVIATIONS]] = combine_moments(
+            weights, [part.totals[[MEAN, DEVIATIONS]] for part in targets]
         )
         return type(self)(parts[0].first.copy(), totals)
 
@@ -378,12 +385,12 @@ def classes_of_model(
     return labels
 
 
-def most_met(targets: Sequence[Classes]) -> NDArray[Any]:
+def classes_of_largest(targets: Sequence[Classes]) -> NDArray[Any]:
     """Return the classes as the target has them that met most rows: given as text, they take the kind of labels met."""
     return max((target.labels for target in targets), key=lambda labels: labels.n_rows).classes
 
 
-def classes_like(classes: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
+def match_class_type(classes: NDArray[Any], reference: NDArray[Any]) -> NDArray[Any]:
     """Return classes that may still be text, as given, in the kind of those that are known."""
-    as_given = classes.dtype.kind == "U" and known.dtype.kind in "biuf"
-    return classes_from_text(classes, known.dtype.kind) if as_given else classes
+    is_text = classes.dtype.kind == "U" and reference.dtype.kind in "biuf"
+    return classes_from_text(classes, reference.dtype.kind) if is_text else classes

@@ -38,7 +38,7 @@ from ...kernels.rows.scaling import scale_columns
 from ...kernels.types import F32, F64, I64
 from ...machine import refuse_beyond_memory
 from ...state import Arrays, arrays_of, empty, schema_of, with_arrays
-from ..diagnosis import numbered
+from ..diagnosis import number_features
 from ..parameters import MAX_WEIGHT, ensure
 from .addresses import table_addresses
 from .inputs import MAX_SUM
@@ -75,9 +75,13 @@ class WarmUp:
 
     def stop(self, block: RowBlock, start: int) -> int:
         """Return where in a block, of which the rows before ``start`` are here, the next choice is due, or its end."""
-        due = 1 << self.n_rows.bit_length()
-        full = np.searchsorted(block.indptr, block.indptr[start] + LAST_NONZERO - self.n_nonzero)
-        return min(block.n_rows, start + due - self.n_rows, max(int(full), start + 1))
+        n_to_choice = 1 << self.n_rows.bit_length()
+        n_until_full = np.searchsorted(
+            block.indptr, block.indptr[start] + LAST_NONZERO - self.n_nonzero
+        )
+        return min(
+            block.n_rows, start + n_to_choice - self.n_rows, max(int(n_until_full), start + 1)
+        )
 
     def add(self, block: RowBlock, answers: NDArray[Any]) -> None:
         begin, end = block.indptr[0], block.indptr[-1]
@@ -96,18 +100,18 @@ class WarmUp:
         self.n_nonzero += block.n_nonzero
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
         return self.n_rows >= self.last_row or self.n_nonzero >= LAST_NONZERO
 
     @property
-    def due(self) -> bool:
+    def is_choice_due(self) -> bool:
         """Return True if it is time for a choice."""
-        return self.ended or self.n_rows & (self.n_rows - 1) == 0
+        return self.has_ended or self.n_rows & (self.n_rows - 1) == 0
 
     def swap_classes(self) -> None:
         self.answers = [1 - codes for codes in self.answers]
 
-    def joined(self) -> tuple[RowBlock, NDArray[Any]]:
+    def join_rows(self) -> tuple[RowBlock, NDArray[Any]]:
         """Return all rows and their answers, if there is memory to choose from them."""
         what = f"the first {self.n_rows:,} rows, from which scales are chosen,"
         refuse_beyond_memory(
@@ -121,14 +125,14 @@ class WarmUp:
 
     def header(self) -> dict[str, Any]:
         """Return what a model keeps beside the rows, as JSON."""
-        exact = bool(self.n_rows) and self.joined()[0].values.dtype == np.float64
+        exact = bool(self.n_rows) and self.join_rows()[0].values.dtype == np.float64
         return {"rows": self.n_rows, "random": self.random, "exact": exact}
 
     def arrays(self) -> Arrays:
         """Return the rows, with their answers."""
         if not self.n_rows:
             return {}
-        block, answers = self.joined()
+        block, answers = self.join_rows()
         return {
             WARM + "indptr": block.indptr,
             WARM + "indices": block.indices.astype(np.int64),
@@ -155,36 +159,38 @@ class WarmUp:
         }
 
     @classmethod
-    def restored(
-        cls, header: dict[str, Any], arrays: Arrays, fresh: Any, width: int, dense: bool
+    def from_model(
+        cls, header: dict[str, Any], arrays: Arrays, initial: Any, width: int, dense: bool
     ) -> Self:
         """Return the rows of a model, dense or sparse, beside what a fresh one has; the arrays fit the schema."""
-        warm_up = cls(fresh.last_row, list(header["random"]), [], [])
+        warm_up = cls(initial.last_row, list(header["random"]), [], [])
         for state in warm_up.random:
             np.random.PCG64().state = state  # refuses what is none
         ensure(len(warm_up.random) == N_GENERATORS, "its random generators are not two")
         if header["rows"]:
-            warm_up.add(warm_block(arrays, width, dense), arrays[WARM + "answers"])
+            warm_up.add(read_warm_rows(arrays, width, dense), arrays[WARM + "answers"])
         ensure(
-            warm_up.n_rows == header["rows"] and not warm_up.ended,
+            warm_up.n_rows == header["rows"] and not warm_up.has_ended,
             "its first rows are not as many as it says",
         )
         return warm_up
 
 
-def warm_block(arrays: Arrays, width: int, dense: bool) -> RowBlock:
+def read_warm_rows(arrays: Arrays, width: int, dense: bool) -> RowBlock:
     """Return the rows of a warm-up from a model."""
     indptr, indices, values, weights = (
         arrays[WARM + name] for name in ("indptr", "indices", "values", "weights")
     )
-    bounded = indptr.size == weights.size + 1 and indptr[0] == 0 and indptr[-1] == indices.size
+    is_bounded = indptr.size == weights.size + 1 and indptr[0] == 0 and indptr[-1] == indices.size
     ensure(
-        bounded and (np.diff(indptr) >= 0).all() and values.all() and weights.all(),
+        is_bounded and (np.diff(indptr) >= 0).all() and values.all() and weights.all(),
         "its first rows are not rows",
     )
-    starts = np.zeros(indices.size + 1, np.bool_)
-    starts[indptr] = True
-    ensure(not (np.diff(indices) <= 0)[~starts[1:-1]].any(), "ids in its first rows do not ascend")
+    is_start = np.zeros(indices.size + 1, np.bool_)
+    is_start[indptr] = True
+    ensure(
+        not (np.diff(indices) <= 0)[~is_start[1:-1]].any(), "ids in its first rows do not ascend"
+    )
     block = RowBlock(indptr, indices, values, None, width, dense=dense, sample_weight=weights)
     return block.derived(values=values)  # a block rounds what it is given
 
@@ -209,45 +215,49 @@ class Choice(NamedTuple):
         return bool(self.table[0])
 
     @property
-    def only_length(self) -> bool:
+    def is_length_only(self) -> bool:
         """Return True if there is nothing to do but to divide rows by their length, which undoes a common factor."""
         return not self.dense.size and not self.own.size
 
-    def same_as(self, other: Choice) -> bool:
+    def equals(self, other: Choice) -> bool:
         """Return True if rows come out the same."""
         alike = all(map(np.array_equal, self[:3], other[:3])) and self.is_table == other.is_table
-        return alike and (self.only_length or self.typical[0] == other.typical[0])
+        return alike and (self.is_length_only or self.typical[0] == other.typical[0])
 
 
-def choose(block: RowBlock) -> Choice:
+def choose_scales(block: RowBlock) -> Choice:
     """Return the choice that some rows suggest."""
     sizes = np.abs(block.values).astype(np.float32, copy=False)
-    features, columns = numbered(block.indices)
+    features, columns = number_features(block.indices)
     counts = np.bincount(columns)
     is_dense = (counts >= DENSE * block.n_rows) & (counts > 0)
-    sparse = ~is_dense[columns]
-    typical = middle(sizes[sparse]) if sparse.any() else 1.0
+    is_sparse = ~is_dense[columns]
+    typical = median_of(sizes[is_sparse]) if is_sparse.any() else 1.0
     small = np.bincount(columns[sizes < np.float64(typical / FAR)], minlength=counts.size)
     large = np.bincount(columns[sizes > np.float64(typical * FAR)], minlength=counts.size)
     lower = (counts - 1) // 2  # where the lower median of a column is, in order of size
-    far = (counts >= MIN_NONZEROS) & ~is_dense & ((small > lower) | (large >= counts - lower))
-    there = far[columns]
-    by_column = sizes[there][np.lexsort((sizes[there], columns[there]))]
-    of_own = np.split(by_column, np.cumsum(counts[far])[:-1]) if there.any() else []
-    own_sizes = [size_of(values, float(values[(values.size - 1) // 2])) for values in of_own]
-    dense, own = (features[np.flatnonzero(chosen)] for chosen in (is_dense, far))
-    common = np.array([size_of(sizes[sparse], typical)])
-    table = np.array([2 * np.count_nonzero(~sparse) >= sparse.size > 0], np.int64)
-    return Choice(dense, own, np.array(own_sizes), common, table)
+    is_far = (counts >= MIN_NONZEROS) & ~is_dense & ((small > lower) | (large >= counts - lower))
+    is_in_far_column = is_far[columns]
+    by_column = sizes[is_in_far_column][
+        np.lexsort((sizes[is_in_far_column], columns[is_in_far_column]))
+    ]
+    values_of_far = (
+        np.split(by_column, np.cumsum(counts[is_far])[:-1]) if is_in_far_column.any() else []
+    )
+    own_sizes = [size_of(values, float(values[(values.size - 1) // 2])) for values in values_of_far]
+    dense_ids, own_ids = (features[np.flatnonzero(chosen)] for chosen in (is_dense, is_far))
+    common = np.array([size_of(sizes[is_sparse], typical)])
+    table = np.array([2 * np.count_nonzero(~is_sparse) >= is_sparse.size > 0], np.int64)
+    return Choice(dense_ids, own_ids, np.array(own_sizes), common, table)
 
 
 def size_of(values: F32, median: float) -> float:
     """Return what values of this median are divided by."""
-    same = np.count_nonzero(values == np.float64(median))
-    return median if 2 * same >= values.size else PER_MEDIAN * median
+    n_equal = np.count_nonzero(values == np.float64(median))
+    return median if 2 * n_equal >= values.size else PER_MEDIAN * median
 
 
-def middle(values: F32) -> float:
+def median_of(values: F32) -> float:
     """Return the median, without rounding the mean of the middle two to the type of the values."""
     low, high = (values.size - 1) // 2, values.size // 2
     parts = np.partition(values, (low, high))
@@ -275,37 +285,37 @@ class AutoScaling:
 
     def stop(self, block: RowBlock, start: int) -> int:
         """Return up to where rows are scaled in one go."""
-        if self.choice.only_length:
+        if self.choice.is_length_only:
             return block.n_rows
         rows = max(1, PIECE // max(1, self.choice.dense.size))
         if block.n_rows <= start + rows and block.indptr[-1] <= block.indptr[start] + PIECE:
             return block.n_rows
-        full = np.searchsorted(block.indptr, block.indptr[start] + PIECE)
-        return min(block.n_rows, start + rows, max(int(full), start + 1))
+        end = np.searchsorted(block.indptr, block.indptr[start] + PIECE)
+        return min(block.n_rows, start + rows, max(int(end), start + 1))
 
-    def scaled(self, block: RowBlock, learn: bool) -> RowBlock:
+    def scale(self, block: RowBlock, learn: bool) -> RowBlock:
         """Return a block with its columns scaled; its rows are not of length 1 yet.
 
         With ``learn`` it holds until the next block is scaled.
         """
-        if self.choice.only_length:
+        if self.choice.is_length_only:
             if block.values.dtype == np.float32:
                 return block
             return block.derived(values=block.values.astype(np.float32))
         dense = self.choice.dense
         width = max(block.n_features, int(dense[-1]) + 1) if dense.size else block.n_features
-        kind = np.int64 if width > MAX_INT32 else block.indices.dtype
+        dtype = np.int64 if width > MAX_INT32 else block.indices.dtype
         indptr = np.empty(block.n_rows + 1, np.int64)
-        needed = block.n_nonzero + block.n_rows * dense.size
+        n_needed = block.n_nonzero + block.n_rows * dense.size
         if learn:
-            indices, values = self._room(needed, kind)
+            indices, values = self._room(n_needed, dtype)
         else:  # predictions may be made by several threads at once
-            indices, values = np.empty(needed, kind), np.empty(needed, np.float32)
+            indices, values = np.empty(n_needed, dtype), np.empty(n_needed, np.float32)
         # a model may be mapped read-only, which the kernel, as it may learn, does not take
         moments = (
             self.moments if learn else ColumnMoments(*(array.copy() for array in self.moments))
         )
-        changed = scale_columns(
+        has_changed = scale_columns(
             block.indptr,
             block.indices,
             block.values,
@@ -321,23 +331,27 @@ class AutoScaling:
             values,
         )
         filled = indptr[-1]
-        if not changed:
+        if not has_changed:
             indices = block.indices[block.indptr[0] : block.indptr[-1]]
         return block.with_entries(indptr, indices[:filled], values[:filled], width)
 
-    def _room(self, needed: int, kind: Any) -> tuple[NDArray[Any], F32]:
+    def _room(self, n_needed: int, dtype: Any) -> tuple[NDArray[Any], F32]:
         """Return room for scaled rows, the same again and again: fresh memory costs more than filling it."""
         indices, values = self.room
-        if indices.size < needed or indices.dtype != kind:
-            indices, values = self.room = np.empty(needed, kind), np.empty(needed, np.float32)
-        return indices[:needed], values[:needed]
+        if indices.size < n_needed or indices.dtype != dtype:
+            indices, values = self.room = np.empty(n_needed, dtype), np.empty(n_needed, np.float32)
+        return indices[:n_needed], values[:n_needed]
 
     def report(self, final: bool) -> dict[str, Any]:
         """Return the choice in force, as JSON can hold it; of very many columns their number alone."""
-        dense, own, sizes, typical, _ = self.choice
-        columns: dict[str, Any] = {"n_dense": dense.size, "n_own": own.size}
-        if max(dense.size, own.size) <= MAX_REPORTED:
-            columns |= {"dense": dense.tolist(), "own": own.tolist(), "sizes": sizes.tolist()}
+        dense_ids, own_ids, sizes, typical, _ = self.choice
+        columns: dict[str, Any] = {"n_dense": dense_ids.size, "n_own": own_ids.size}
+        if max(dense_ids.size, own_ids.size) <= MAX_REPORTED:
+            columns |= {
+                "dense": dense_ids.tolist(),
+                "own": own_ids.tolist(),
+                "sizes": sizes.tolist(),
+            }
         return {**columns, "typical": float(typical[0]), "final": final}
 
     # ---- to and from a model
@@ -349,7 +363,7 @@ class AutoScaling:
         """Return what the arrays in a model must be."""
         return {**schema_of(self.choice, CHOSEN), **schema_of(self.moments, CHOSEN)}
 
-    def restored(self, arrays: Arrays) -> AutoScaling:
+    def load_arrays(self, arrays: Arrays) -> AutoScaling:
         """Return what a model has; its arrays fit the schema."""
         choice = with_arrays(self.choice, arrays, CHOSEN)
         for ids in (choice.dense, choice.own):

@@ -27,21 +27,21 @@ def check_class_weight(params: Any, name: str, value: Any) -> None:
         )
 
 
-def refuse_weights(block: RowBlock, rows_before: int) -> None:
+def check_sample_weights(block: RowBlock, rows_before: int) -> None:
     """Refuse weights of rows that are no weights."""
     weights = block.sample_weight
     if weights is None:
         return
-    fine = (weights >= 0) & (weights <= MAX_WEIGHT)
-    if not fine.all():
-        row = int(np.flatnonzero(~fine)[0])
+    is_valid = (weights >= 0) & (weights <= MAX_WEIGHT)
+    if not is_valid.all():
+        row = int(np.flatnonzero(~is_valid)[0])
         raise DataError(
             f"{prefix(block.origin)}row {rows_before + row + 1}: its sample_weight is"
             f" {weights[row]}; weights are numbers from 0 to {MAX_WEIGHT:.0e}"
         )
 
 
-def refuse_products(
+def check_weight_products(
     block: RowBlock, encoded: Encoded, class_weight: ClassWeight, rows_before: int
 ) -> None:
     """Refuse rows whose own weight, times that of their class, is beyond what a weight may be."""
@@ -74,19 +74,19 @@ def check_class_weight_keys(class_weight: ClassWeight, classes: NDArray[Any]) ->
         return
     labels = classes.tolist()
     keys = {key for label in labels for key in (label, text_of(label))}
-    strangers = [key for key in class_weight if key not in keys]
-    if strangers and any(
+    unknown_keys = [key for key in class_weight if key not in keys]
+    if unknown_keys and any(
         label not in class_weight and text_of(label) not in class_weight for label in labels
     ):
         raise UsageError(
-            f"class_weight has a weight for {strangers[0]!r}, which is not one of the classes "
+            f"class_weight has a weight for {unknown_keys[0]!r}, which is not one of the classes "
             f"{', '.join(map(text_of, labels))}"
         )
 
 
 def row_weights(
     codes: NDArray[np.int64],
-    given: NDArray[np.float64] | None,
+    sample_weight: NDArray[np.float64] | None,
     class_weight: ClassWeight,
     labels: Labels,
 ) -> NDArray[np.float64]:
@@ -96,11 +96,11 @@ def row_weights(
     others alone.
     """
     weights: NDArray[np.float64] = (
-        np.ones(codes.size) if given is None else given.astype(np.float64)
+        np.ones(codes.size) if sample_weight is None else sample_weight.astype(np.float64)
     )  # a copy
     if isinstance(class_weight, dict):
-        by_class, known = np.ones(labels.n_classes), labels.classes.tolist()
-        by_class[-len(known) :] = [weight_of(label, class_weight) for label in known]
+        by_class, class_labels = np.ones(labels.n_classes), labels.classes.tolist()
+        by_class[-len(class_labels) :] = [weight_of(label, class_weight) for label in class_labels]
         return weights * by_class[codes]
     if class_weight is not None:
         balance(codes, labels.counts + 1, class_weight == "balanced", weights)
