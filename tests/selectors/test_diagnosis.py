@@ -414,7 +414,7 @@ def test_a_budget_that_limits_nothing() -> None:
     data = linear(np.random.default_rng(0), 3000, 40, 3)
     remark = remarks_on(data)[ALL]
     assert remark.level == "note"
-    assert remark.message == "n_features_to_select=100 limits nothing: there are 40 features"
+    assert remark.message == "n_features_to_select=100 has no effect: the data has 40 features"
     _, chosen = followed(remark, "sofs", {})
     before, after = (fitted("sofs", values, data) for values in ({}, chosen))
     assert len(after.selection()) < 20
@@ -470,7 +470,7 @@ def test_copies_among_the_selected(method: str) -> None:
     remark = remarks_on((with_copies, y), method, **params)[COPIES]
     assert remark.level == "note"
     assert remark.message.startswith(
-        "some selected features are equal in every row that taught something: feature "
+        "some selected features are equal in every row that was used: feature "
     )
     before, after = (
         LogisticRegression().fit(reduced, y).score(reduced, y)

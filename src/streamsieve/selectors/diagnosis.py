@@ -1,4 +1,4 @@
-"""What a user should know of a result when a run ends: a list of remarks, each with the one thing to try."""
+"""Remarks on a result at the end of a run, each with one piece of advice."""
 
 from __future__ import annotations
 
@@ -14,83 +14,93 @@ from ..errors import spell
 
 MAX_NAMED = 3  # features in a message
 MAX_ROWS, MAX_NONZEROS = 1 << 10, 1 << 20  # of a sample
-MIN_VALUES_FOR_SCALE = 10  # non-zeros of a column to judge its scale by
-MIN_VALUES_FOR_COPY = (
-    3  # non-zeros of columns that may be equal by chance, where more rows are to come
-)
+MIN_VALUES_FOR_SCALE = 10  # non-zeros of a column, to estimate its scale
+# With fewer non-zeros, columns of an incomplete sample may be equal by chance.
+MIN_VALUES_FOR_COPY = 3
 
 
 class Remark(NamedTuple):
-    """Something to know of a result: a warning where it is useless as it is, otherwise a note."""
+    """A remark on a result: a warning if it is useless as it is, otherwise a note."""
 
     kind: str
     level: Literal["warning", "note"]
     message: str
-    advice: str  # the one thing to try
+    advice: str  # what to try
 
     def __str__(self) -> str:
         return f"{self.message}; {self.advice}"
 
 
 class Scales(NamedTuple):
-    """How large the values of some columns are, zeros apart: the geometric mean of their sizes."""
+    """The scales of some columns: the geometric mean of the sizes of their non-zeros."""
 
     ids: NDArray[np.int64]
     sizes: NDArray[np.float64]
 
 
 class Look:
-    """What the driver still has of the data when all of it is learned: nothing, unless a feed has more."""
+    """The part of the data that is still available when all of it was learned.
+
+    Nothing is, unless a feed has kept a sample.
+    """
 
     def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return a number for each of some columns, equal where columns are; NaN where nobody knows whether they are.
+        """Return a number per column, equal for equal columns; NaN where equality is unknown.
 
-        Where there is nothing to look at, what a learner has must be enough: all are equal then.
+        Where no data is available, all are equal, and the evidence of the learner has to be enough.
         """
         return np.zeros(ids.size)
 
     def scales(self) -> Scales:
-        """Return the scales of columns that have values enough to tell."""
+        """Return the scales of the columns that have enough values."""
         return Scales(np.empty(0, np.int64), np.empty(0))
 
 
 def warn_of(remarks: Iterable[Remark], stacklevel: int) -> None:
-    """Warn of what makes a result useless; ``stacklevel`` counts from the caller."""
+    """Issue the remarks that are warnings; ``stacklevel`` counts from the caller."""
     for remark in remarks:
         if remark.level == "warning":
             warnings.warn(str(remark), UserWarning, stacklevel=stacklevel + 1)
 
 
 def describe_no_limit(wanted: int, width: int, advice: str) -> Remark:
+    """Return the remark on a budget of at least the number of features."""
     message = (
-        f"{spell('n_features_to_select', wanted)} limits nothing: there are {width:,} features"
+        f"{spell('n_features_to_select', wanted)} has no effect: the data has {width:,} features"
     )
     return Remark("no limit", "note", message, advice)
 
 
 def no_groups() -> Remark:
-    advice = f"name the groups ({spell('groups', 'FILE')}), or take saola"
-    return Remark("no groups", "note", "every feature is a group of its own", advice)
+    """Return the remark on a method for groups that was given none."""
+    advice = f"name the groups ({spell('groups', 'FILE')}), or use saola"
+    return Remark(
+        "no groups", "note", "no groups were given, so every feature is its own group", advice
+    )
 
 
 def describe_duplicates(groups: list[list[str]]) -> Remark:
-    """Return a remark on selected features, by their titles, that were equal wherever something was learned."""
+    """Return a remark on equal features, by their titles, in groups."""
     copies = sum(len(group) - 1 for group in groups)
     shown = ", ".join(shorten_list([" = ".join(shorten_list(group)) for group in groups]))
-    message = f"some selected features are equal in every row that taught something: {shown}"
+    message = f"some selected features are equal in every row that was used: {shown}"
     return Remark(
-        "duplicates", "note", message, f"omit what is a copy, which leaves room for {copies:,} more"
+        "duplicates", "note", message, f"drop the copies, which makes room for {copies:,} more"
     )
 
 
 def shorten_list(texts: list[str]) -> list[str]:
+    """Return at most three texts, followed by an ellipsis if there are more."""
     return texts if len(texts) <= MAX_NAMED else [*texts[:MAX_NAMED], "..."]
 
 
 def find_equal_columns(
     ids: NDArray[np.int64], evidence: NDArray[np.float64], look: Look
 ) -> list[NDArray[np.int64]]:
-    """Return features, their ids ascending, of equal lines of ``evidence`` and, to a look, of equal columns."""
+    """Return groups of features, their ids ascending, that are equal as far as can be known.
+
+    They have equal lines of ``evidence`` and equal checksums of their columns.
+    """
     groups = group_equal_rows(ids, evidence)
     if not groups:
         return []
@@ -102,13 +112,16 @@ def find_equal_columns(
 
 
 def checksums_of(lines: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a random sum of the values of each line, equal where lines are; NaN where a value is missing."""
+    """Return a random sum of the values of each line; equal lines have equal sums.
+
+    A sum is NaN where a value is missing.
+    """
     factors = np.random.default_rng(0).standard_normal(lines.shape[1])
     return np.array([(line * factors).sum() for line in lines])
 
 
 def group_equal_rows(ids: NDArray[np.int64], lines: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Return the ids of lines that occur more than once, together."""
+    """Return the ids of lines that occur more than once, one group per distinct line."""
     order = np.lexsort((ids, *lines.T))
     is_repeat = np.append(False, (lines[order][1:] == lines[order][:-1]).all(axis=1))[: ids.size]
     is_start = np.append(is_repeat[1:], False)[: ids.size] & ~is_repeat
@@ -117,19 +130,19 @@ def group_equal_rows(ids: NDArray[np.int64], lines: NDArray[np.float64]) -> list
     return sorted((group for group in groups if group.size), key=lambda group: int(group[0]))
 
 
-# ---- what there still is of rows
+# ---- samples of rows
 
 
 class Sample(Look):
-    """At most 1,024 rows and 2^20 non-zeros; the same for blocks of any size."""
+    """A sample of at most 1,024 rows and 2^20 non-zeros; the same for blocks of any size."""
 
     def __init__(self) -> None:
         self._blocks: list[RowBlock] = []
         self._rows = self._nonzeros = 0
-        self.full = False  # there were more rows
+        self.full = False  # True once a row did not fit
 
     def add(self, block: RowBlock) -> None:
-        """Take the first rows of a block, as many as there is room for."""
+        """Add the first rows of a block, as many as fit."""
         if self.full or not block.n_rows:
             return
         indptr = block.indptr - block.indptr[0]
@@ -146,7 +159,7 @@ class Sample(Look):
         self._rows, self._nonzeros = self._rows + count, self._nonzeros + int(end - begin)
 
     def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return random sums of the values of columns; ``ids`` ascend."""
+        """Return random sums of the values of columns; ``ids`` must ascend."""
         sample = RowBlock.joined(self._blocks)
         positions = np.searchsorted(ids, sample.indices)
         positions[positions == ids.size] = 0
@@ -174,7 +187,7 @@ class Sample(Look):
 
 
 def number_features(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return ids, and which of them every feature is.
+    """Return the distinct ids, and for every feature the position of its id among them.
 
     Sorting costs ten times as much as the rest, so small ids are not sorted.
     """

@@ -1,6 +1,6 @@
-"""Linear models with few columns, in batch: projected gradient down to a number of columns, and the fit of those.
+"""Linear models with few columns, in batch: projected gradient, and the fit of chosen columns.
 
-For columns that are standardised and can be multiplied: ``ColumnSet``.
+Columns are standardised and given as a ``ColumnSet``, which can multiply them.
 """
 
 from __future__ import annotations
@@ -25,19 +25,22 @@ TASK_OF_LOSS = (
     {"auto": "auto"} | dict.fromkeys(LOSSES, "classification") | {"squared": "regression"}
 )
 AUTO_LOSS: dict[Kind, str] = {"numbers": "squared", "classes": "logistic"}
-LOSS = one_of(*TASK_OF_LOSS)  # what the parameter ``loss`` may be
+LOSS = one_of(*TASK_OF_LOSS)  # the values of the parameter ``loss``
 
 MAX_STEPS = 500
 MAX_HALVINGS = 30
-TOLERANCE = 1e-7  # of the loss: a step that gains less is the last one
+TOLERANCE = 1e-7  # relative to the loss: stop after a step that gains less
 NEWTON_STEPS = 50
 MIN_RIDGE = 1e-8
-MIN_CURVATURE = 0.05  # of the largest: where a loss is flat, its second derivative says nothing
+MIN_CURVATURE = 0.05  # of the largest, because a flat loss has no useful second derivative
 
 
 @dataclass(frozen=True)
 class TargetOptions:
-    """What parameters say of the target; one that a method does not have is as its default here says."""
+    """The parameters that concern the target.
+
+    A parameter that a method does not have takes the default given here.
+    """
 
     task: Any = "auto"
     class_weight: Any = None
@@ -47,13 +50,13 @@ class ColumnSet(Protocol):
     """Columns of mean 0 and variance 1."""
 
     def products(self, vector: F64) -> F64:
-        """z'vector / n of every column."""
+        """Return z'vector / n for every column z."""
 
     def combine(self, weights: F64, intercept: float) -> F64:
-        """The intercept and all columns times their weights, a score per row."""
+        """Return the intercept plus the weighted sum of the columns, a score per row."""
 
     def dense(self, columns: I64) -> F64:
-        """Some columns written out, a line each."""
+        """Return some columns as a dense array, one line each."""
 
 
 class Fit(NamedTuple):
@@ -65,7 +68,7 @@ class Fit(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """The loss of some scores: its derivatives per row, and its mean."""
+    """The loss at given scores: its derivatives per row, and its mean."""
 
     first: F64
     second: F64
@@ -73,25 +76,25 @@ class Slopes(NamedTuple):
 
 
 def slopes_at(loss: int, scores: F64, y: F64) -> Slopes:
-    """How the loss changes at some scores."""
+    """Return the loss and its derivatives at given scores."""
     first, second = np.empty(y.size), np.empty(y.size)
     return Slopes(first, second, slopes(loss, scores, y, first, second))
 
 
 def curvature(loss: int, second: F64) -> float:
-    """The mean second derivative, or what it is at least taken to be."""
+    """Return the mean second derivative, at least ``MIN_CURVATURE`` of the largest."""
     return max(float(second.mean()), MIN_CURVATURE * CURVATURE[loss])
 
 
 def find_largest(values: F64, n_largest: int) -> I64:
-    """Where the largest magnitudes are, ascending; of equal ones the first."""
+    """Return the positions of the largest magnitudes, ascending; ties go to the first."""
     return np.sort(np.argsort(-np.abs(values), kind="stable")[:n_largest])
 
 
 def project(columns: ColumnSet, loss: int, y: F64, n_columns: int) -> Fit:
-    """Minimise the loss with ``most`` columns by projected gradient, from 0.
+    """Minimise the loss with ``n_columns`` columns by projected gradient, from 0.
 
-    Every step is as long as is best along the columns in use (Blumensath, Davies 2010), and halved
+    Every step has the best length along the columns in use (Blumensath, Davies 2010), and is halved
     while the loss would rise; then all but the largest weights become 0.
     """
     weights, intercept = np.zeros(0), 0.0
@@ -133,11 +136,11 @@ def project(columns: ColumnSet, loss: int, y: F64, n_columns: int) -> Fit:
 
 
 def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
-    """The least loss with some columns, by Newton's method.
+    """Minimise the loss with the chosen columns by Newton's method.
 
-    A ridge of 1 / n, half of the squared weights beside the losses of all rows added up, keeps the
-    weights finite where classes can be told apart without a mistake; a slight one does where
-    columns of a regression follow from others.
+    The ridge is 1 / n: half of the squared weights is added to the sum of the losses of all rows.
+    It keeps weights finite where classes can be separated without a mistake. For regression a small
+    ridge does the same where columns are linearly dependent.
     """
     ridge = MIN_RIDGE if loss == SQUARED else 1.0 / y.size
     values = columns.dense(chosen)
@@ -150,7 +153,7 @@ def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
         centred = values - centre[:, None]
         hessian = (centred * second) @ centred.T / y.size
         hessian[np.diag_indices_from(hessian)] += ridge
-        # the intercept follows from the rest: at its best for every step of the weights
+        # The intercept follows from the weights: it is optimal for every step of theirs.
         gradient = centred @ current.first / y.size + ridge * weights
         step = np.linalg.solve(hessian, gradient)
         intercept_step = float(current.first.sum() / second.sum()) - float(centre @ step)
@@ -174,7 +177,7 @@ def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
 
 
 def target_for(method: Method, params: Any, y: Any, origin: str = "") -> Target:
-    """Return the target of rows that are all known, of a kind that a method can learn with some parameters."""
+    """Return the target of complete labels, of a kind that the method can learn."""
     if not method.fits_model:
         options: TargetOptions = options_of(TargetOptions, params)
         return read_target(y, options.task, method.targets, options.class_weight, origin)
@@ -188,9 +191,9 @@ def target_for(method: Method, params: Any, y: Any, origin: str = "") -> Target:
     target = read_target(y, TASK_OF_LOSS[loss], BOTH, origin=origin)
     if target.kind == "classes" and target.n_classes > 2:
         raise DataError(
-            f"{prefix(origin)}the target has {target.n_classes:,} classes, and {method.name} tells"
-            f" two apart; for numbers set {spell('loss', 'squared')}, for many classes take another"
-            " method, such as sofs or saola"
+            f"{prefix(origin)}the target has {target.n_classes:,} classes, and {method.name}"
+            f" supports only two; for numbers set {spell('loss', 'squared')}, for many classes use"
+            " another method, such as sofs or saola"
         )
     return target
 
@@ -201,7 +204,10 @@ def loss_of(target: Target, loss: str) -> int:
 
 
 def standardized(target: Target) -> F64:
-    """Return the target as losses take it: of mean 0 and variance 1, or -1 and 1 for the first and second class."""
+    """Return the target in the form that losses take.
+
+    Numbers have mean 0 and variance 1; the first class is -1 and the second 1.
+    """
     if target.kind == "classes":
         return np.where(target.codes > 0, 1.0, -1.0)
     return target.numbers * float(np.sqrt(target.n_rows))
@@ -210,7 +216,7 @@ def standardized(target: Target) -> F64:
 def in_given_units(
     target: Target, loss: int, ids: I64, weights: F64, intercept: float, centres: F64, scales: F64
 ) -> LinearModel:
-    """Return the model for columns and a target as they came, from one for standardised ones."""
+    """Convert a model of standardised columns to one of the original columns and target."""
     is_classification = target.kind == "classes"
     target_scale, target_centre = (
         (1.0, 0.0) if is_classification else (target.scale / np.sqrt(target.n_rows), target.centre)

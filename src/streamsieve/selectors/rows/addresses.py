@@ -19,9 +19,8 @@ from ...machine import available_memory, more_memory, size_text
 
 ALWAYS_DIRECT = 1 << 26  # features: 256 MB per four-byte array if all were touched
 DIRECT_PER_FEATURE = 96  # entries of a direct array that a touched feature may cost
-FRACTION_OF_MEMORY = (
-    0.8  # of what is available or taken by such arrays already, for arrays as wide as the ids
-)
+# Of what is available or taken by such arrays already, for arrays as wide as the ids.
+FRACTION_OF_MEMORY = 0.8
 
 
 class Addresses(NamedTuple):

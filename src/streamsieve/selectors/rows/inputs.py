@@ -29,9 +29,10 @@ MAX_VALUE = float(
 INTERCEPT_SHARE = 0.3  # of a typical length of rows: the constant input of the intercept
 
 
-MAX_SUM = (
-    1e48  # of a column: a billion of the largest values of float32; its square is far from overflow
-)
+# Of a column: a billion of the largest values of float32; its square is far from overflow.
+
+
+MAX_SUM = 1e48
 
 
 class Moments(NamedTuple):
@@ -55,12 +56,10 @@ class RowInputs:
     normalize: bool | str
     share: float  # the intercept's input, in typical lengths of rows
     shares_cells: bool = False  # the spread of every feature would need memory of its own
-    keeps_lengths: bool = (
-        False  # of rows of tables, where nothing else is asked for: a number depends on them
-    )
-    thins: bool = (
-        False  # of each row only as many attributes as the budget allows are seen, drawn afresh
-    )
+    # Of rows of tables, where nothing else is asked for: a number depends on them.
+    keeps_lengths: bool = False
+    # Of each row only as many attributes as the budget allows are seen, drawn afresh.
+    thins: bool = False
     asks: bool = False  # what is learned reads some values alone, and looks at no others
 
     @property

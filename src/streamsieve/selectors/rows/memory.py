@@ -92,9 +92,8 @@ class RowMemory(Generic[S]):
     warm_up: WarmUp | None = None  # as long as it lasts
     moments: Moments = field(default_factory=lambda: empty(Moments, features=0))
     addresses: Addresses = field(default_factory=direct_addresses)
-    kept_table: NDArray[np.int32] | None = (
-        None  # where features share cells: how kept ones are found by id
-    )
+    # Where features share cells: how kept ones are found by id.
+    kept_table: NDArray[np.int32] | None = None
     names: dict[int, str] | None = None  # of kept features, where ids are hashes of names
     counts: NDArray[np.int64] = field(
         default_factory=lambda: np.zeros(2, np.int64)

@@ -73,9 +73,8 @@ SHARED_CELLS = (
 )
 
 CHUNK = 1 << 16  # features merged, or looked at, in one go
-MAX_EMPTY_SHARE = (
-    8  # entries of arrays as wide as the ids for one that is used, to merge all of them
-)
+# Entries of arrays as wide as the ids for one that is used, to merge all of them.
+MAX_EMPTY_SHARE = 8
 
 
 def merge_models(

@@ -25,9 +25,8 @@ from .rules import Kept
 from .targets import Classes, Numbers
 
 QUICKLY_READ = 4096  # entries
-WORTH_READING = (
-    4096  # non-zeros learned for every entry: then reading all entries is a small part of the work
-)
+# Non-zeros learned for every entry: then reading all entries is a small part of the work.
+WORTH_READING = 4096
 MAX_SCORE = float(
     np.finfo(np.float32).max
 )  # a precision beyond float32 is shown as this, which JSON can hold

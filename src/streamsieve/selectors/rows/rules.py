@@ -57,9 +57,8 @@ class RowRule(Generic[S]):
     state_type: ClassVar[
         type[Any]
     ]  # arrays along "features", "vectors" of weights and the "budget"
-    keeps_all: ClassVar[bool] = (
-        False  # predicts with every feature; the budget limits the selection alone
-    )
+    # Predicts with every feature; the budget limits the selection alone.
+    keeps_all: ClassVar[bool] = False
     max_length: float = (
         np.inf
     )  # the squared length that a row may have, as a multiple of the mean; longer are scaled
