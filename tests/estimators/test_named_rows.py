@@ -235,9 +235,9 @@ def test_names_and_ids_do_not_mix() -> None:
     by_id, by_name = ss.SOFS(7, max_cells=64).fit(X, y), ss.SOFS(7, max_cells=64).fit(rows, y)
     with pytest.raises(ss.UsageError, match="rows by name, and it learned rows by id"):
         by_id.predict(rows)
-    with pytest.raises(ss.UsageError, match="a learner takes one or the other"):
+    with pytest.raises(ss.UsageError, match="all rows with names or all with ids"):
         by_id.partial_fit(rows, y)
-    with pytest.raises(ss.UsageError, match="a learner takes one or the other"):
+    with pytest.raises(ss.UsageError, match="all rows with names or all with ids"):
         by_name.partial_fit_block(next(iter(ArraySource(X, y).row_blocks())))
     with pytest.raises(ValueError, match="features"):
         by_name.predict(X)

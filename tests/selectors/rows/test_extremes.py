@@ -236,7 +236,7 @@ def test_where_float32_cannot_hold_a_column_a_remark_says_so(normalize: str) -> 
     X[:, 1] = 20 * X[:, 1] + 1e8
     X[:, 2] = 20261116.0
     expected = (
-        r"the values of feature 1, about 1.00000.*e\+08, differ by .*, which float32 hardly holds;"
+        r"the values of feature 1, about 1.00000.*e\+08, differ by .*, which float32 can hardly represent;"
         r" subtract the mean"
     )
     with pytest.warns(UserWarning, match=expected):
@@ -252,7 +252,7 @@ def test_where_float32_cannot_hold_a_column_a_remark_says_so(normalize: str) -> 
         if remark.kind == "rounded"
     ]
     assert len(notes) == 1
-    assert "the values of feature 1 are all 20261116 to a float32" in notes[0]
+    assert "the values of feature 1 are all 20261116 as float32" in notes[0]
 
 
 def test_a_constant_sparse_column_is_not_blown_up_by_rounding() -> None:

@@ -43,7 +43,7 @@ def half(**params: Any) -> SOFS:
     [
         (
             AROW.make(0.5).start(N_FEATURES, [0, 1]),
-            "part 2 is a model of arow; sofs merges its own alone",
+            "part 2 is a model of arow; sofs merges only its own models",
         ),
         (
             half(gamma=0.25).start(N_FEATURES, [0, 1]),
@@ -54,9 +54,12 @@ def half(**params: Any) -> SOFS:
             half().start(N_FEATURES, [0, 1, 2]),
             r"part 2 has the classes \[0, 1, 2\], not \[0, 1\]",
         ),
-        (half().start(N_FEATURES), "part 2 found its classes in the rows"),
+        (half().start(N_FEATURES), "part 2 took its classes from the rows"),
         (half().start(100, [0, 1]), "part 2 has a budget of 50 and the base one of 6"),
-        (half().start(N_FEATURES, [0, 1], list("abcdefghijkl")), "part 2 has other names"),
+        (
+            half().start(N_FEATURES, [0, 1], list("abcdefghijkl")),
+            "part 2 has feature names that differ",
+        ),
         (half().start(N_FEATURES, [0, 1]), "part 2 has learned less than the base"),
         (
             half().start(N_FEATURES, [0, 1]).as_part(4),

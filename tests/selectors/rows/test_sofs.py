@@ -270,7 +270,7 @@ def test_a_label_that_was_not_announced_is_refused() -> None:
 def test_a_share_of_the_features_can_be_asked_for() -> None:
     X, y = sparse_stream()
     assert len(ss.SOFS(0.1).fit(X, y).selection()) == 4
-    with pytest.raises(ss.UsageError, match="width that is not known yet"):
+    with pytest.raises(ss.UsageError, match="number of features is not known yet"):
         ss.SOFS(0.1).start()
 
 

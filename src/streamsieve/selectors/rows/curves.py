@@ -1,18 +1,19 @@
-"""How accuracy depends on the number of features: curves, the small learners beside the main one, what is enough.
+"""Accuracy by the number of features: curves, and the small learners beside the main one.
 
-The weights of a large budget are poor for a far smaller number of features: what the others say is
-missing. So the accuracy with few features is that of a rung, a learner with a small budget of its
-own, taught by the same kernels. Number k of a curve's grid is answered by the best k features of
-the smallest rung of k or more, and by the main learner where there is none.
+The weights of a large budget are poor for a far smaller number of features, because they leave out
+what the other features express. So the accuracy with few features is that of a small budget: a
+learner of its own, taught by the same kernels. Number k of a curve's grid is answered by the best k
+features of the smallest of these with a budget of at least k, and by the main learner where there
+is none.
 
-For the first ``OPEN_ROWS`` rows a rung sees all features and is, to the last bit, a run of its own
-with that budget. From then on it sees its candidates alone, which are chosen at every ranking: what
-it keeps, what smaller rungs keep, and the best ``candidate_count(budget)`` features of the main learner,
-which looks at all. What it knew of others it forgets.
+For the first ``OPEN_ROWS`` rows a small budget sees all features and is, to the last bit, a
+separate run with that budget. From then on it sees only its candidates, which are chosen at every
+ranking: the features that it keeps, those that smaller ones keep, and the best
+``candidate_count(budget)`` features of the main learner, which sees all. It forgets the others.
 
-All rungs share a table of the features that any of them sees, so the entries of a row are looked up
-once; candidates of a rung are candidates of larger ones, so each rung is given a part of what the
-next larger one was given.
+All small budgets share a table of the features that any of them sees, so the entries of a row are
+looked up once. Candidates of one are candidates of all larger ones, so each is given a part of the
+row that the next larger one was given.
 """
 
 from __future__ import annotations
@@ -48,14 +49,14 @@ from .rules import Kept, S
 if TYPE_CHECKING:
     from .memory import RowMemory
 
-MAX_FEATURES = 2000  # on a grid that nobody gave, for a budget of "auto"
+MAX_FEATURES = 2000  # of the default grid, for a budget of "auto"
 RANKED_EVERY = 1024  # rows; more often at the start, at every power of two
-FIRST_RANKING = 16  # rows: before, hardly anything is known
+FIRST_RANKING = 16  # rows; earlier rankings would say little
 BUDGETS = (1, 2, 5, 10, 20, 50, 200)
-OPEN_ROWS = 256
-PREFIX = "rungs."  # before the names of their arrays in a model
-ROOM = 1 << 12  # for features, to start with
-SPARSENESS = 4  # of the table of candidates: positions there is room for, over those in use
+OPEN_ROWS = 256  # rows of which small budgets see all features
+PREFIX = "rungs."  # of the names of their arrays in a model
+ROOM = 1 << 12  # for features, at the start
+SPARSENESS = 4  # of the table of candidates: capacity over positions in use
 MARKS = 1 << 15
 
 KeptOf = Callable[[S], Kept]
@@ -64,13 +65,13 @@ Update = Callable[[S, I64, Rows, Curve | None], None]
 
 
 def make_default_grid(largest: int) -> I64:
-    """Return 1, 2, 5, 10, 20, 50, ... up to ``largest``, which ends it."""
+    """Return 1, 2, 5, 10, 20, 50, ... up to ``largest``, which ends the grid."""
     steps = (lead * 10**power for power in range(len(str(largest))) for lead in (1, 2, 5))
     return np.array([*(step for step in steps if step < largest), largest])
 
 
 def grid_of(curve: bool | Sequence[int], budget: int) -> I64:
-    """Return the grid that ``curve`` stands for, numbers or a truth value; it ends at the budget."""
+    """Return the grid for the parameter ``curve``, a list or a boolean; it ends at the budget."""
     if isinstance(curve, bool):
         return make_default_grid(budget)
     chosen = np.unique(np.asarray(curve, np.int64))
@@ -78,10 +79,10 @@ def grid_of(curve: bool | Sequence[int], budget: int) -> I64:
 
 
 def complete_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
-    """Return the curve of a learner and the small learners beside it."""
+    """Return the curve of a learner, including its small budgets."""
     if memory.curve is None:
         raise AttributeError(
-            "curve_ is there after learning with curve=True, a grid, or n_features_to_select='auto'"
+            "curve_ requires learning with curve=True, a grid, or n_features_to_select='auto'"
         )
     return (
         memory.curve
@@ -91,13 +92,17 @@ def complete_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve
 
 
 def start_curve(grid: I64, n_vectors: int) -> Curve:
+    """Return an empty curve for a grid."""
     curve = empty(Curve, grid=grid.size, budget=int(grid[-1]), vectors=n_vectors)
     curve.grid[:], curve.bucket[:] = grid, grid.size - 1
     return curve
 
 
 def learn_and_count(update: Update[S], state: S, ids: I64, rows: Rows, curve: Curve | None) -> None:
-    """Learn rows, and judge them with every number of features; the budget alone needs no look into the scores."""
+    """Learn rows and count mistakes for every number of features.
+
+    If the budget is the only number, the scores of the update are enough.
+    """
     has_one_number = curve is not None and curve.grid.size == 1
     update(state, ids, rows, None if has_one_number else curve)
     if curve is not None and has_one_number:
@@ -105,41 +110,43 @@ def learn_and_count(update: Update[S], state: S, ids: I64, rows: Rows, curve: Cu
 
 
 def rank_slots(curve: Curve, scores: F64, ids: I64) -> I64:
-    """Put every slot in the bucket of its present rank, and return the slots, the best first."""
+    """Put every slot into the bucket of its current rank; return the slots, best first."""
     order = np.lexsort((ids, -scores))
     curve.bucket[order] = np.searchsorted(curve.grid, np.arange(order.size), side="right")
     return order
 
 
 def next_ranking(rows: int) -> int:
-    """Return the first number of rows after ``rows`` at which slots are ranked anew."""
+    """Return the first number of rows after ``rows`` at which slots are ranked again."""
     if rows >= RANKED_EVERY:
         return (rows // RANKED_EVERY + 1) * RANKED_EVERY
     return max(FIRST_RANKING, 1 << rows.bit_length())
 
 
 def choose_by_accuracy(accuracy: F64, rows: int) -> int:
-    """Return the first entry whose accuracy over so many rows is within one standard error of the best."""
-    clipped = np.clip(
-        accuracy, 0.0, 1.0
-    )  # that of a model whose counts were changed may be anything
+    """Return the first entry whose accuracy is within one standard error of the best.
+
+    The accuracies were measured on ``rows`` rows.
+    """
+    clipped = np.clip(accuracy, 0.0, 1.0)  # a changed model may have any counts
     best = float(clipped.max())
     error = np.sqrt(best * (1.0 - best) / rows)
     return int(np.flatnonzero(clipped >= best - error)[0])
 
 
 def choose_by_error(errors: F64, rows: int) -> int:
-    """Return the first entry whose sum of squared errors over so many rows is within one standard error of the least.
+    """Return the first entry whose squared error is within one standard error of the least.
 
-    As if errors were normal: then the variance of their squares is twice the square of their mean.
+    The sums were taken over ``rows`` rows. Errors are treated as normal: then the variance of their
+    squares is twice the square of their mean.
     """
     return int(np.flatnonzero(errors <= float(errors.min()) * (1.0 + np.sqrt(2.0 / rows)))[0])
 
 
 def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int) -> int:
-    """Return how many features a learner keeps room for.
+    """Return the number of features that a learner keeps room for.
 
-    "auto" is as many as the curve looks at, a float needs a width.
+    "auto" is the largest number of the curve; a float needs a width.
     """
     if isinstance(wanted, str):
         return (
@@ -149,8 +156,8 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
         return int(wanted)
     if not width:
         raise UsageError(
-            f"{spell('n_features_to_select', wanted)} is a fraction of a width that is not known"
-            " yet; give a number"
+            f"{spell('n_features_to_select', wanted)} is a fraction, but the number of features is"
+            " not known yet; give an integer"
         )
     return max(1, round(wanted * width))
 
@@ -159,14 +166,14 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
 
 
 def candidate_count(budget: int) -> int:
-    """Return how many of the main learner's features a rung sees."""
+    """Return how many of the main learner's features a small budget sees."""
     return 5 * budget + 20
 
 
 def split_grid(grid: I64) -> list[I64]:
-    """Return the numbers of a grid by who answers for them: rungs, the smallest first, and at the end the main learner.
+    """Split a grid by the learner that answers: small budgets first, the main learner last.
 
-    Each part ends with the budget of who answers, whether that is on the grid or not.
+    Each part ends with the budget of its learner, whether that is on the grid or not.
     """
     budgets = [*(budget for budget in BUDGETS if budget < grid[-1]), int(grid[-1])]
     parts = np.split(grid, np.searchsorted(grid, budgets[:-1], side="right"))
@@ -176,10 +183,10 @@ def split_grid(grid: I64) -> list[I64]:
 
 
 class SmallBudget(NamedTuple, Generic[S]):
-    """A learner of a small budget."""
+    """A learner of a small budget beside the main one."""
 
     state: S
-    curve: Curve  # which ends at the budget
+    curve: Curve  # ends at the budget
     allowed: Bool = array(
         "features", start=1
     )  # per position: whether the rung sees the feature there
@@ -189,15 +196,17 @@ class SmallBudget(NamedTuple, Generic[S]):
 
     @property
     def budget(self) -> int:
+        """Return the number of features that it keeps."""
         return int(self.curve.grid[-1])
 
     @property
     def prefix(self) -> str:
+        """Return the prefix of its arrays in a model."""
         return f"{PREFIX}{self.budget}."
 
 
 def start_small_budget(state: S, grid: I64) -> SmallBudget[S]:
-    """Return a rung with a fresh state that answers for the numbers of a grid."""
+    """Return a small budget that has learned nothing and answers for a grid."""
     return SmallBudget(
         state, start_curve(grid, state.bias.shape[0]), np.ones(0, np.bool_), np.zeros(ENTRIES)
     )
@@ -205,7 +214,7 @@ def start_small_budget(state: S, grid: I64) -> SmallBudget[S]:
 
 @dataclass(slots=True, eq=False)
 class SmallBudgets(Generic[S]):
-    """The rungs of a learner, from the smallest to the largest."""
+    """The small budgets of a learner, in ascending order."""
 
     rungs: list[SmallBudget[S]]
     addresses: Addresses = field(
@@ -214,11 +223,11 @@ class SmallBudgets(Generic[S]):
     marks: U8 = field(default_factory=lambda: marks_of(np.empty(0, np.int64)))
 
     def find_for(self, k: int) -> SmallBudget[S] | None:
-        """Return who answers for k features; None is the main learner."""
+        """Return the small budget that answers for k features; None for the main learner."""
         return next((small for small in self.rungs if small.budget >= k), None)
 
     def join_curves(self, main: Curve, grid: I64) -> Curve:
-        """Return the curve of rungs and main learner, for these numbers."""
+        """Return the curve of small budgets and main learner for a grid."""
         curves = [*(small.curve for small in self.rungs), main]
         positions = np.searchsorted(np.concatenate([curve.grid for curve in curves]), grid)
         mistakes, errors = (
@@ -234,7 +243,7 @@ class SmallBudgets(Generic[S]):
     ) -> None:
         """Learn rows whose ``indices`` are ids below ``width``, after ``seen`` others.
 
-        ``weights`` is how much rows count in probabilities, None where nobody asks for any.
+        ``weights`` has the weight of every row for probabilities; None if they are not needed.
         """
         visible = self._add_positions(rows, width) if seen < OPEN_ROWS else self._keep_known(rows)
         visible = visible._replace(scores=np.empty_like(rows.scores))
@@ -246,7 +255,7 @@ class SmallBudgets(Generic[S]):
                 calibrate(visible.scores, visible.codes, weights, small.calibration)
 
     def _add_positions(self, rows: Rows, width: int) -> Rows:
-        """Return the rows with positions for ids, and make room for all of them."""
+        """Return the rows with positions for ids, making room for all of them."""
         self.addresses, positions = look_up_or_add(self.addresses, rows.indices, width)
         room, old_room = self.addresses.ids.size, self.rungs[0].allowed.size
         if old_room < room:
@@ -258,7 +267,7 @@ class SmallBudgets(Generic[S]):
         return rows._replace(indices=positions)
 
     def _keep_known(self, rows: Rows) -> Rows:
-        """Return the rows with positions for ids, without features that no rung sees."""
+        """Return the rows with positions for ids, without features that none of them sees."""
         table, ids, _ = self.addresses
         indptr, positions = np.zeros_like(rows.indptr), np.empty(rows.indices.size, np.int32)
         values = np.empty_like(rows.values)
@@ -276,9 +285,9 @@ class SmallBudgets(Generic[S]):
         return rows._replace(indptr=indptr, indices=positions[:filled], values=values[:filled])
 
     def rank(self, kept: KeptOf[S], best: I64, seen: int) -> None:
-        """Rank the slots of every rung and, unless all features are still seen, choose candidates.
+        """Rank the slots of every small budget, and choose candidates after the first rows.
 
-        ``best`` are the features that the main learner keeps, the best first.
+        ``best`` has the features that the main learner keeps, best first.
         """
         for small in self.rungs:
             if small.curve.grid.size > 1:
@@ -294,7 +303,7 @@ class SmallBudgets(Generic[S]):
         self._choose(chosen)
 
     def _choose(self, chosen: Sequence[I64]) -> None:
-        """Let every rung see these features alone, of which some may appear twice."""
+        """Restrict every small budget to its features; some ids may appear twice."""
         old_addresses, ids = (
             self.addresses,
             np.unique(chosen[-1]),
@@ -323,7 +332,7 @@ class SmallBudgets(Generic[S]):
     # ---- to and from a model
 
     def arrays(self) -> Arrays:
-        """Return all that was learned, by name."""
+        """Return everything that was learned, by name."""
         used = self.addresses.used
         arrays: Arrays = {PREFIX + "ids": self.addresses.ids[:used]}
         for small in self.rungs:
@@ -331,7 +340,7 @@ class SmallBudgets(Generic[S]):
         return arrays
 
     def schema(self) -> dict[str, ArraySpec]:
-        """Return what the arrays in a model must be."""
+        """Return the specifications of the arrays in a model."""
         features = "rung_features"
         schema = {PREFIX + "ids": ArraySpec((features,), 0, "width", dtype=np.int64)}
         for small in self.rungs:
@@ -342,15 +351,15 @@ class SmallBudgets(Generic[S]):
         return schema
 
     def restore(self, arrays: Arrays, sizes: dict[str, int], check: Check[S]) -> None:
-        """Take up arrays that fit the schema."""
+        """Restore arrays that fit the schema."""
         ids = arrays[PREFIX + "ids"]
-        ensure(np.unique(ids).size == ids.size, "a feature appears twice in its rungs")
+        ensure(np.unique(ids).size == ids.size, "a feature appears twice in its small budgets")
         self._look_up(ids)
         for number, initial in enumerate(self.rungs):
             small = self.rungs[number] = with_arrays(initial, arrays, initial.prefix)
             ensure(
                 np.array_equal(small.curve.grid, initial.curve.grid),
-                "its rungs answer for other numbers than those of its grid",
+                "its small budgets do not match its grid",
             )
             check_calibration(small.calibration, small.state.bias.shape[0])
             check(

@@ -1,4 +1,4 @@
-"""What is known of weights, and how what several models know adds up (see ``merging``)."""
+"""Estimates of weights, and how estimates of several models add up (see ``merging``)."""
 
 from __future__ import annotations
 
@@ -18,26 +18,29 @@ if TYPE_CHECKING:
 
 
 class Estimates(NamedTuple):
-    """What is known of some weights: features x vectors, or one entry per vector for the intercept."""
+    """Estimates of some weights, with precisions.
+
+    Arrays are features x vectors; for the intercept they have one entry per vector.
+    """
 
     precision_gain: F64  # the precision above its start, P - 1
     weight: F64  # mu
 
 
 Positions = NDArray[Any] | slice
-ReadEstimates = Callable[[I64], Sequence[Estimates]]  # what base and parts know of some features
+ReadEstimates = Callable[[I64], Sequence[Estimates]]  # estimates of base and parts, for some ids
 
 
 class MergeRule(NamedTuple):
-    """How estimates add up."""
+    """The rule by which estimates add up."""
 
-    retained: tuple[
-        float, ...
-    ]  # per part: what its rows have left of the base's precision above the start
-    damping: float  # of what the parts have added
+    # Per part: the fraction of the base's precision above the start that its rows have left.
+    retained: tuple[float, ...]
+    damping: float  # factor of what the parts have added
 
     @classmethod
     def of(cls, learners: Sequence[RowLearner], divisor: float | None) -> Self:
+        """Return the rule for base and parts; ``divisor`` replaces the multiplier of rows."""
         base, *parts = learners
         half_life = math.inf if base.options.forget is None else base.options.forget
         retained = tuple(2.0 ** (-(part.n_learned - base.n_learned) / half_life) for part in parts)
@@ -54,14 +57,17 @@ class MergeRule(NamedTuple):
         retained_gain = base.precision_gain * math.prod(self.retained)
         precision_gain = np.maximum(
             0.0, retained_gain + gained * self.damping
-        )  # below 0 by rounding alone
+        )  # negative only by rounding
         return Estimates(
             precision_gain,
             ((1.0 + retained_gain) * base.weight + pull * self.damping) / (1.0 + precision_gain),
         )
 
     def merge_sums(self, sums: Sequence[F64]) -> F64:
-        """Return sums over the rows of base and parts as one; forgetting decays them as it does precision."""
+        """Return sums over the rows of base and parts as one.
+
+        Forgetting decays them as it decays precision.
+        """
         base, *parts = sums
         new_sums: F64 = np.sum(
             [part - base * retained for part, retained in zip(parts, self.retained, strict=True)],
@@ -71,18 +77,18 @@ class MergeRule(NamedTuple):
 
 
 def sum_increments(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return what the base has, and what every part has beyond it."""
+    """Return the arrays of the base plus what every part has added to them."""
     base, *parts = arrays
     total: NDArray[Any] = base + np.sum([part - base for part in parts], axis=0)
     return total
 
 
 def combine_moments(seen: Sequence[float], sums: Sequence[F64]) -> F64:
-    """Return means and squared deviations over all rows, from those of the base and of the parts, which contain it.
+    """Return means and squared deviations over all rows, from those of base and parts.
 
-    What a part has added to the base is found first: with n rows in the base and N in the part, of
-    means m and M and squares q and Q, it is N - n rows of mean a = M + (M - m) n / (N - n) and
-    squares Q - q - (a - m)^2 n (N - n) / N.
+    A part includes the rows of the base. What it has added is found first: with n rows in the base
+    and N in the part, of means m and M and squares q and Q, it is N - n rows of mean a = M + (M -
+    m) n / (N - n) and squares Q - q - (a - m)^2 n (N - n) / N.
     """
     base_rows, (base_mean, base_squares) = seen[0], sums[0]
     groups = [(base_rows, base_mean, base_squares)]
@@ -98,12 +104,12 @@ def combine_moments(seen: Sequence[float], sums: Sequence[F64]) -> F64:
 
 
 def merge_error_scales(error_scales: Sequence[F64]) -> F64:
-    """Return the usual size of errors and the rows it was found from, of base and parts as one.
+    """Return the scale of errors, and the rows it was estimated from, of base and parts as one.
 
-    The size is the geometric mean over the parts, by the rows that each has learned. A part has
-    followed it, by factors, from what it was in the base to what it is in the part's last rows: to
-    add up what the parts have moved would go as many times too far as there are parts. A size of 0
-    is not known yet.
+    The scale is the geometric mean over the parts, weighted by the rows that each has learned. Each
+    part has moved the scale, by factors, from its value in the base to that of its own last rows;
+    adding up these moves would go too far by a factor of the number of parts. A scale of 0 is not
+    known yet.
     """
     base, *parts = error_scales
     merged: F64 = sum_increments(error_scales)
@@ -118,7 +124,7 @@ def merge_error_scales(error_scales: Sequence[F64]) -> F64:
 
 
 def to_stored(precision_gain: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return precisions above their start as a state has them."""
+    """Return precisions above their start in the form in which a state stores them."""
     return np.where(precision_gain > 0.0, np.minimum(precision_gain, MAX_FLOAT32), 0.0).astype(
         np.float32
     )  # with its sign bit not set

@@ -1,4 +1,4 @@
-"""What happens to rows before they are learned or predicted: positions, scales, lengths, the intercept's input."""
+"""Preparation of rows before learning or prediction: positions, scales, lengths, intercept."""
 
 from __future__ import annotations
 
@@ -23,15 +23,9 @@ if TYPE_CHECKING:
 AUTO = "auto"
 NORMALIZATIONS = (AUTO, False, "l2", "standard", "standard+l2")
 UNIT_LENGTH = (AUTO, "l2", "standard+l2")
-MAX_VALUE = float(
-    np.finfo(np.float32).max
-)  # what a value counts as that is far beyond the spread of its feature
+MAX_VALUE = float(np.finfo(np.float32).max)  # limit of values beyond the spread of their feature
 INTERCEPT_SHARE = 0.3  # of a typical length of rows: the constant input of the intercept
-
-
 # Of a column: a billion of the largest values of float32; its square is far from overflow.
-
-
 MAX_SUM = 1e48
 
 
@@ -51,33 +45,37 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class RowInputs:
-    """How rows come to be learned, by what a user asked for; the only maker of ``Rows``."""
+    """The preparation of rows for learning, by the options of a user; only it makes ``Rows``."""
 
     normalize: bool | str
-    share: float  # the intercept's input, in typical lengths of rows
-    shares_cells: bool = False  # the spread of every feature would need memory of its own
-    # Of rows of tables, where nothing else is asked for: a number depends on them.
+    share: float  # the intercept's input, as a multiple of the typical length of rows
+    shares_cells: bool = False  # True excludes spreads, which need memory per feature
+    # True for numeric targets, which may depend on the lengths of the rows of tables.
     keeps_lengths: bool = False
-    # Of each row only as many attributes as the budget allows are seen, drawn afresh.
+    # Of each row, only as many attributes as the budget are seen; they are drawn for every row.
     thins: bool = False
-    asks: bool = False  # what is learned reads some values alone, and looks at no others
+    asks: bool = False  # True if the rule reads only the values that it asks for
 
     @property
     def standardizes(self) -> bool:
+        """Return True if columns are divided by their running standard deviation."""
         return is_standard(self.normalize)
 
     @property
     def chooses_scales(self) -> bool:
-        """Return whether the scale of every column is chosen from the first rows."""
+        """Return True if the scale of every column is chosen from the first rows."""
         return self.normalize == AUTO and not self.shares_cells
 
     @property
     def centres(self) -> bool:
-        """Return whether a mean is taken off the values of columns, which then must not have been rounded before."""
+        """Return True if means are subtracted from columns.
+
+        Their values must not have been rounded before.
+        """
         return self.standardizes or self.chooses_scales
 
     def unit_length(self, memory: RowMemory[Any]) -> bool:
-        """Return whether rows are divided by their length."""
+        """Return True if rows are divided by their length."""
         is_table = (
             self.keeps_lengths and memory.scaling is not None and memory.scaling.choice.is_table
         )
@@ -86,11 +84,14 @@ class RowInputs:
     # ---- learning
 
     def check_density(self, block: RowBlock, memory: RowMemory[Any]) -> None:
-        """Refuse to learn dense rows after sparse ones, or the other way round; either can be predicted."""
+        """Raise UsageError if dense rows follow sparse ones in learning, or the reverse.
+
+        Either kind can be predicted.
+        """
         if self.standardizes and not self.asks and memory.moments.dense[0] not in (-1, block.dense):
             raise UsageError(
                 f"{spell('normalize', 'standard')} centres dense rows and only scales sparse ones;"
-                " keep to one kind"
+                " use one kind only"
             )
 
     def make_rows(
@@ -101,7 +102,7 @@ class RowInputs:
         answers: NDArray[Any],
         weights: F64,
     ) -> Rows:
-        """Return rows ready to learn; the memory makes room for their features, and moments go on."""
+        """Return rows ready to learn, after making room for features and updating moments."""
         block = self._scale_to_learn(self._thin(block, memory) if self.thins else block, memory)
         lengths = np.empty((4, block.n_rows))
         if self.asks:
@@ -138,7 +139,7 @@ class RowInputs:
         return block.derived(indptr=indptr, indices=block.indices[keep], values=block.values[keep])
 
     def _scale_to_learn(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
-        """Return rows with positions for ids, as they are learned but for their length."""
+        """Return rows with positions for ids, scaled as for learning but for their length."""
         if self.asks:
             memory.moments.dense[0] = block.dense
             return memory.placed(block)
@@ -150,17 +151,18 @@ class RowInputs:
     # ---- predicting
 
     def scale_to_predict(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
-        """Return rows to predict as they would be learned, but for their length."""
-        if self.standardizes:  # there are no moments for features that were never seen
+        """Return rows scaled as for learning but for their length, without learning."""
+        if self.standardizes:  # features never seen have no moments
             block = standardize_block(
                 memory.keep_known_features(block), memory.moments, learn=False
             )
         return block if memory.scaling is None else memory.scaling.scale(block, learn=False)
 
     def expected_squares(self, block: RowBlock, memory: RowMemory[Any], present: I64) -> F64:
-        """Return the squared lengths to expect of complete rows, of which the features ``present`` are given.
+        """Return the expected squared lengths of rows of which only some features are given.
 
-        A column that is standardised adds 1 on average; of others nothing is known.
+        The features ``present`` are given. A standardised column adds 1 on average; other columns
+        are unknown.
         """
         is_given = np.isin(block.indices[block.indptr[0] : block.indptr[-1]], present)
         rows = np.repeat(np.arange(block.n_rows), np.diff(block.indptr))[is_given]
@@ -181,14 +183,14 @@ def is_standard(normalize: bool | str) -> bool:
 
 
 def intercept_share(fit_intercept: bool) -> float:
-    """Return the intercept's input, in typical lengths of rows."""
+    """Return the intercept's input, as a multiple of the typical length of rows."""
     return INTERCEPT_SHARE if fit_intercept else 0.0
 
 
 def standardize_block(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
-    """Return a block with features divided by their standard deviation so far, and centred if dense rows were learned.
+    """Return a block with features divided by their standard deviation so far.
 
-    ``learn`` takes the rows into the running moments.
+    They are centred if dense rows were learned. ``learn`` adds the rows to the running moments.
     """
     if moments.dense[0] < 0:
         moments.dense[0] = block.dense
@@ -206,7 +208,10 @@ def standardize_block(block: RowBlock, moments: Moments, learn: bool) -> RowBloc
 
 
 def scale_to_unit_length(block: RowBlock, squares: F64) -> RowBlock:
-    """Return the rows divided by lengths whose squares are given; one without length is left as it is."""
+    """Return the rows divided by lengths whose squares are given.
+
+    A row of length 0 is not changed.
+    """
     factors = np.where(squares > 0.0, 1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)), 1.0)
     begin, end = block.indptr[0], block.indptr[-1]
     values = block.values[begin:end] * np.repeat(factors, np.diff(block.indptr))

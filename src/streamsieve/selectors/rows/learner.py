@@ -51,21 +51,23 @@ from .warm_up import LAST_ROW, AutoScaling, WarmUp, choose_scales
 from .weights import check_sample_weights
 
 NEEDS_CELLS = (
-    "rows of names can be endless, and {} would remember every name; set max_cells, or make a"
-    " matrix of them by scikit-learn's FeatureHasher or DictVectorizer"
+    "rows of names may have any number of features, and {} would store every name; set max_cells,"
+    " or convert the rows to a matrix with scikit-learn's FeatureHasher or DictVectorizer"
 )
 
 
 class RowLearner(Learner[RowBlock, RowMemory[Any]]):
-    """Learns from rows as they come, in one pass.
+    """A learner that learns from rows as they come, in one pass.
 
-    Its ``inputs`` make rows ready, the target in its memory knows the classes or numbers, the
+    Its ``inputs`` prepare rows, the target in its memory knows the classes or numbers, and its
     ``rule`` learns.
     """
 
     reads: ClassVar[Reads] = "rows"
     results_type: ClassVar[type[Results]] = RowResults
-    is_shard = False  # others learn rows at the same time: then rows have no number, and their order says nothing
+    # True if others learn rows at the same time: then rows have no number, and their order says
+    # nothing.
+    is_shard = False
 
     def __init__(self, method: Method, params: Any) -> None:
         super().__init__(method, params)
@@ -82,10 +84,9 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         )
         self.rule: RowRule[Any] = params.rule_for(1)
         self.needs_width = method.draws or self.inputs.thins  # before the first row
-        self.missing_rows = (
-            "keep" if method.asks else "error"
-        )  # missing values are fine only where they are not read
-        # how many rows something is chosen from: the scales of columns, the centre of numbers
+        # Missing values are allowed only where they are not read.
+        self.missing_rows = "keep" if method.asks else "error"
+        # The number of rows from which scales of columns and the centre of numbers are chosen.
         self.warm_rows = max(
             LAST_ROW if self.inputs.chooses_scales else 0, FIRST_NUMBERS if is_regression else 0
         )
@@ -96,7 +97,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         return self.options.n_epochs
 
     def width_of(self, source: DataSource) -> int | None:
-        """Return the width of a source as far as it is known; if it must be known, the rows are read once for it."""
+        """Return the width of a source as far as it is known.
+
+        If the method needs it and it is unknown, the rows are read once to find it.
+        """
         width = source.n_features
         if width is None and self.needs_width and source.rewindable and isinstance(source, Source):
             width = max(block.n_features for block in source.row_blocks(self.missing_rows))
@@ -112,14 +116,16 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         y: Any | None = None,
         origin: str = "",
     ) -> Self:
-        """Forget everything and be ready for the first row.
+        """Discard everything learned and prepare for the first row.
 
-        ``y``, if all labels are known, gives the classes. Without either they are the first two
-        labels that occur; a third is an error, after which ``train`` begins again if it can.
+        ``y``, if all labels are known, gives the classes. Without ``y`` or ``classes`` they are the
+        first two labels that occur; a third is an error, after which ``train`` starts again if it
+        can.
         """
         if self.needs_width and not n_features:
             raise UsageError(
-                f"{self.method.name} draws from all features; start with n_features=..."
+                f"{self.method.name} draws from all features, so their number must be known: call"
+                " start with n_features=..."
             )
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
@@ -132,10 +138,11 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         return self
 
     def _make_classes(self, labels: Labels) -> Classes:
-        """Return the target that has some labels, unless there are too many for the method."""
+        """Return the target for some labels; raise DataError if there are too many."""
         if self.method.two_classes_only and labels.n_classes > 2:
+            # The first two sentences are scikit-learn's.
             raise DataError(
-                "Only binary classification is supported. The type of the target is multiclass. "  # scikit-learn's
+                "Only binary classification is supported. The type of the target is multiclass. "
                 f"{self.method.name} learns two classes, and there are {labels.n_classes:,}; sofs"
                 " learns any "
                 "number"
@@ -145,7 +152,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
     def make_memory(
         self, target: RowTarget, width: int, budget: int | None = None
     ) -> RowMemory[Any]:
-        """Return a memory without anything in it."""
+        """Return a memory that has learned nothing."""
         options, inputs, rule = self.options, self.inputs, self.rule
         budget = (
             budget_of(options.n_features_to_select, options.curve, width)
@@ -187,7 +194,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
 
     @alone
     def partial_fit_block(self, block: RowBlock) -> Self:
-        """Learn the rows of one block; ``start`` comes before the first."""
+        """Learn the rows of one block; ``start`` must be called before the first."""
         block, encoded = self.accept(block)
         old_names = self.memory.names or {}
         self.commit(block, encoded)
@@ -201,25 +208,28 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         return self
 
     def accept(self, block: RowBlock) -> tuple[RowBlock, Encoded]:
-        """Return the rows that count, and what is to be learned of them, or refuse them; nothing is changed."""
+        """Return the rows with a weight, and their encoded targets; change nothing.
+
+        Raise an error if they cannot be learned.
+        """
         memory, n_rows = self.memory, self.n_learned
         if block.names is not None and self.options.max_cells is None:
             raise UsageError(NEEDS_CELLS.format(self.method.name))
         if n_rows and (block.names is None) != (memory.names is None):
             raise UsageError(
-                "some rows have names and some have ids; a learner takes one or the other"
+                "some rows have names and some have ids; give all rows with names or all with ids"
             )
         check_sample_weights(block, n_rows)
         block = block.without_weightless()
         if self.needs_width and block.n_features > memory.declared_width:
             raise DataError(
-                f"{prefix(block.origin)}rows of {block.n_features:,} features, and"
-                f" {self.method.name} draws from the {memory.declared_width:,} that it was started"
-                f" with; start it with n_features={block.n_features}"
+                f"{prefix(block.origin)}the rows have {block.n_features:,} features, but"
+                f" {self.method.name} was started with {memory.declared_width:,} and draws from"
+                f" these; start it with n_features={block.n_features}"
             )
         if not all_below(block.indices, block.n_features):
             raise DataError(
-                "a block of rows with ids that are not from 0 to below its width,"
+                "the feature ids of a block of rows must be at least 0 and below its width,"
                 f" {block.n_features:,}"
             )
         self.inputs.check_density(block, memory)
@@ -251,7 +261,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         self.features.widen(self.memory.width)
 
     def _warm_up(self, warm_up: WarmUp, block: RowBlock, answers: NDArray[Any]) -> None:
-        """Learn some of the first rows; if they change what is chosen from them, all of them from the start."""
+        """Learn some of the first rows.
+
+        If they change what is chosen from the first rows, learn all of these again from the start.
+        """
         self._learn(block, answers)
         warm_up.add(block, answers)
         if not warm_up.is_choice_due:
@@ -272,7 +285,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         self._learn(*rows)
 
     def _learn(self, block: RowBlock, answers: NDArray[Any]) -> None:
-        """Learn rows with these answers, in pieces: to rank kept features in between, and to stay in the cache."""
+        """Learn rows with these targets, in pieces.
+
+        Kept features are ranked between pieces, and a piece stays in the cache.
+        """
         memory, rule, inputs = self.memory, self.rule, self.inputs
         update = partial(rule.update, memory=memory)
         weights = memory.times * memory.target.weigh(answers, block.sample_weight)
@@ -320,10 +336,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
 
     @alone
     def as_part(self, times: int) -> Self:
-        """Go on as one of several parts that learn at once, each from rows of its own, until they are merged.
+        """Continue as one of several parts that learn different rows until they are merged.
 
-        For methods that merge. Every row counts so many times, as if so many parts had such a row,
-        and merging makes up for it.
+        For methods that merge. Every row counts ``times`` times, as if that many parts had such a
+        row; merging divides by it.
         """
         if not self.method.merges:
             raise UsageError(CANNOT_MERGE.format(self.method.name))
@@ -345,7 +361,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         return self.rule.kept(state, self.memory.addresses)
 
     def _kept_by_any(self) -> I64:
-        """Return the ids of what is kept, by the small learners of a curve too."""
+        """Return the ids of kept features, including those of small budgets."""
         kept, *small = (self.kept_in(state).ids for state in self.memory.states())
         return np.unique(np.concatenate([kept, *small])) if small else kept.copy()
 
@@ -374,11 +390,11 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         budget, width = count_of(header, "budget", MAX_FEATURES), self.features.width
         ensure(
             not self.needs_width or header["declared_width"] == width,
-            "it draws from another number of features than it has",
+            "the number of features that it draws from is not its width",
         )
         rule = self.rule = self.params.rule_for(target.n_vectors)
         largest = max(array.shape[0] for array in arrays.values() if array.ndim)
-        # or a few bytes would make room for billions
+        # Otherwise a few bytes could allocate room for billions.
         ensure(
             rule.keeps_all or budget <= largest,
             f"a budget of {budget:,} with arrays of {largest:,}",
@@ -394,7 +410,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             with np.errstate(all="ignore"):
                 ids, _, scores = self.kept_in(state)
             check_scores(scores)
-            if not rule.keeps_all:  # all of them were looked at already
+            if not rule.keeps_all:  # all arrays were checked already
                 check_ids(ids, width)
         if memory.kept_table is not None:
             fill_table(memory.kept_table, memory.state.member_id, int(memory.state.counts[KEPT]))

@@ -1,29 +1,29 @@
-"""One model of several that learned different rows, for learners that have a precision for every weight.
+"""Merge models that learned different rows, for learners with a precision for every weight.
 
-Problem  all parts went on from one ``base`` and learned rows of their own. With P the precision and mu the weight of a
-         feature or of the intercept, in the base (0) and in part k, per class:
+Problem  All parts continued from one ``base`` and learned different rows. With P the precision and
+         mu the weight of a feature or of the intercept, in the base (0) and in part k, per class:
              P  = P0 + sum_k (P_k - P0)
              mu = (P0 mu0 + sum_k (P_k mu_k - P0 mu0)) / P
          then keep the best features, as many as the budget, by the learner's own key, ties to the
          lower id. A weight is a Gaussian, P and P mu are its natural parameters, and those of
          independent rows add up. A feature that a model has never seen has P = 1 and mu = 0.
-Steps    P is diagonal: where features go together, a part alone soon corrects what is wrong with all of them, and the
-         sum of what K parts corrected goes up to K times too far. Merged again and again, that
-         explodes. A part may therefore count every row c times (``as_part``), from 1 to K, and both
-         sums are divided by c: with K, weights become means of what parts found that stepped as far
-         as one learner of all rows would, which is always safe (Ma, Smith, Jaggi, Jordan,
-         Richtarik, Takac 2015). P is the same. Where precision decays, so does P0: in the
+Steps    P is diagonal: where features are correlated, each part soon corrects the error of all of
+         them, and the sum of the corrections of K parts goes up to K times too far. Repeated
+         merging makes that diverge. A part may therefore count every row c times (``as_part``),
+         from 1 to K, and both sums are divided by c: with K, weights become means of parts that
+         stepped as far as one learner of all rows would, which is always safe (Ma, Smith, Jaggi,
+         Jordan, Richtarik, Takac 2015). P is the same. Where precision decays, so does P0: in the
          difference of part k over the rows of k, before the sum over the rows of all parts.
          Otherwise a feature that no part has met would lose its precision once per part.
-Given    the models of base and parts, of one method, with the same parameters; and the same given classes, or what else
-         their targets must have in common (``check_mergeable``).
-Back     a model whose features are in a table (``addresses``): those touched, however wide the ids; but in arrays as
-         wide as the ids where all models have such, and many of them are touched.
-Cost     O(parts x classes) time per touched feature, and a look at every entry of arrays that are as wide as the ids;
-         memory for the touched features, in models and result.
+Given    The models of base and parts, of one method, with the same parameters, and with the same
+         given classes, or whatever else their targets must have in common (``check_mergeable``).
+Back     A model whose features are in a table (``addresses``): those touched, however wide the
+         ids; but arrays as wide as the ids where all models have them and many ids are touched.
+Cost     O(parts x classes) time per touched feature, and one pass over the entries of arrays that
+         are as wide as the ids; memory for the touched features, in models and result.
 
 Counts add up by the same rule, base + sum_k (part k - base), and so do the sums of sparse features;
-means and squared deviations of dense ones are joined by the formula of Chan, Golub, LeVeque 1983.
+means and squared deviations of dense ones are combined by the formula of Chan, Golub, LeVeque 1983.
 """
 
 from __future__ import annotations
@@ -68,23 +68,23 @@ if TYPE_CHECKING:
 
 CANNOT_MERGE = "models of {} cannot be merged; learn all rows in one pass"
 SHARED_CELLS = (
-    "models with max_cells cannot be merged: a feature that is kept in one has left its cell there;"
+    "models with max_cells cannot be merged: a feature that one model keeps is not in its cells;"
     " learn all rows in one pass, or merge models without max_cells"
 )
 
-CHUNK = 1 << 16  # features merged, or looked at, in one go
-# Entries of arrays as wide as the ids for one that is used, to merge all of them.
+CHUNK = 1 << 16  # features merged, or checked, at a time
+# All entries of arrays as wide as the ids are merged if at most this many belong to each used one.
 MAX_EMPTY_SHARE = 8
 
 
 def merge_models(
     method: Method, base: Model, parts: Sequence[Model], divisor: float | None = None
 ) -> Model:
-    """Return one model of what several learned, each from rows of its own, all going on from the same ``base``.
+    """Return one model of several parts that learned different rows, starting from ``base``.
 
-    For methods that merge. What the parts add is divided by merge_rule often their rows have counted
-    (``as_part``), or by another number. A single part whose rows counted once is given back as it
-    is, its arrays shared.
+    For methods that merge. What the parts add is divided by the multiplier of their rows
+    (``as_part``), or by another number. A single part whose rows counted once is returned as it is,
+    sharing its arrays.
     """
     if not method.merges:
         raise UsageError(CANNOT_MERGE.format(method.name))
@@ -92,9 +92,8 @@ def merge_models(
         raise UsageError(SHARED_CELLS)
     learners = load_learners(method, base, parts)
     if len(parts) == learners[1].memory.times == 1 and divisor is None:
-        return learners[
-            1
-        ].model()  # it keeps what it keeps: a learner compares the features of a row, not all
+        # Its kept features stay: a learner compares the features of a row, not all of them.
+        return learners[1].model()
     first = learners[0]
     memories = [learner.memory for learner in learners]
     check_same_choices(memories, first.warm_rows)
@@ -138,7 +137,10 @@ def merge_states(
     ids: I64,
     merge_rule: MergeRule,
 ) -> S:
-    """Return a fresh state with what those of base and parts have of some features; ``known`` says what each has."""
+    """Return a new state that merges those of base and parts, for some features.
+
+    ``read_estimates`` returns the estimates of each for some ids.
+    """
 
     def cells_and_keys(features: I64) -> tuple[NDArray[Any], ...]:
         estimates = merge_rule.merge(read_estimates(features))
@@ -163,18 +165,18 @@ def merge_states(
     return state
 
 
-# ---- what goes together
+# ---- which models can be merged
 
 
 def load_learners(method: Method, base: Model, parts: Sequence[Model]) -> list[RowLearner]:
-    """Return the learners of base and parts, once it is clear that the parts can have gone on from the base."""
+    """Return the learners of base and parts, after checking that they belong together."""
     if not parts:
-        raise UsageError("there is nothing to merge: give the model of one part or more")
+        raise UsageError("nothing to merge: give the models of one or more parts")
     models = {"the base": base} | {f"part {number}": part for number, part in enumerate(parts, 1)}
     for name, model in models.items():
         if model.method != method.name:
             raise UsageError(
-                f"{name} is a model of {model.method}; {method.name} merges its own alone"
+                f"{name} is a model of {model.method}; {method.name} merges only its own models"
             )
         for parameter, value in base.params.items():
             value_of_part = model.params.get(parameter)
@@ -194,9 +196,9 @@ def load_learners(method: Method, base: Model, parts: Sequence[Model]) -> list[R
         memory = learner.memory
         names = names_of([learner])
         if names != feature_names[: len(names)] or bool(names) != bool(feature_names):
-            raise UsageError(f"{name} has other names for its features than another part")
+            raise UsageError(f"{name} has feature names that differ from those of another part")
         if learner.features.encoding != learners[0].features.encoding:
-            raise UsageError(f"{name} reads the columns of tables in another way than the base")
+            raise UsageError(f"{name} encodes the columns of tables differently from the base")
         if learner is not learners[0] and memory.times != expected:
             raise UsageError(
                 f"the rows of {name} count {memory.times:,} times, and those of part 1 {expected:,}"
@@ -210,15 +212,15 @@ def load_learners(method: Method, base: Model, parts: Sequence[Model]) -> list[R
             rows_of(memory.target) < rows_of(first.target)
         ).any():
             raise UsageError(
-                f"{name} has learned less than the base; every part goes on from the base"
+                f"{name} has learned less than the base; every part must continue from the base"
             )
     return learners
 
 
 def check_mergeable(targets: Mapping[str, RowTarget]) -> None:
-    """Raise UsageError if models by name, the base among them, cannot be about one target.
+    """Raise UsageError if models by name, the base among them, have different targets.
 
-    Numbers are about one target if they have one centre, which is chosen from the first rows.
+    Numeric targets must have one centre, which is chosen from the first rows.
     """
     of_classes = {name: target for name, target in targets.items() if isinstance(target, Classes)}
     for name, target in of_classes.items():
@@ -226,14 +228,15 @@ def check_mergeable(targets: Mapping[str, RowTarget]) -> None:
         classes_of_part = match_class_type(target.labels.classes, classes).tolist()
         if not target.labels.given:
             raise UsageError(
-                f"{name} found its classes in the rows; models to merge start with classes=[...]"
+                f"{name} took its classes from the rows; models to merge must start with"
+                " classes=[...]"
             )
         if classes_of_part != classes.tolist():
             raise UsageError(f"{name} has the classes {classes_of_part}, not {classes.tolist()}")
 
 
 def rows_of(target: RowTarget) -> NDArray[Any]:
-    """Return what never falls as rows are learned."""
+    """Return a count that never falls as rows are learned."""
     return target.labels.counts if isinstance(target, Classes) else target.totals[[WEIGHT]]
 
 
@@ -246,9 +249,10 @@ def names_of(learners: Sequence[RowLearner]) -> list[Any]:
 
 
 def check_same_choices(memories: Sequence[RowMemory[S]], rows: int) -> None:
-    """Refuse models that chose different things from their first rows, so many of them, or may choose again.
+    """Raise UsageError if models chose differently from their first rows, or may do so.
 
-    A base without rows has not chosen: parts may have chosen the same by themselves.
+    A base without rows has not chosen: parts may have chosen the same on their own. ``rows`` is the
+    number of first rows.
     """
     base, *parts = memories
     early = any(part.warm_up is not None for part in parts)
@@ -265,11 +269,11 @@ def check_same_choices(memories: Sequence[RowMemory[S]], rows: int) -> None:
         )
 
 
-# ---- what the models have
+# ---- estimates of models
 
 
 def touched_ids(memory: RowMemory[Any]) -> I64:
-    """Return the ids of the features that a model knows something of."""
+    """Return the ids of the features that a model has learned something about."""
     if not memory.addresses.direct:
         return memory.addresses.ids[: memory.addresses.used]
     columns = [
@@ -285,9 +289,10 @@ def touched_ids(memory: RowMemory[Any]) -> I64:
 
 
 def ids_of_all(memories: Sequence[RowMemory[Any]]) -> tuple[I64, bool]:
-    """Return the ids that one of some models knows something of; or, if those are many of them, all up to the largest.
+    """Return the ids that any of the models has touched, and False.
 
-    Then the merged model can have arrays as wide as the ids, too, and nothing has to be looked up.
+    If those are many, return all ids up to the largest, and True: then the merged model can have
+    arrays as wide as the ids, too, and nothing has to be looked up.
     """
     width = max(memory.room() for memory in memories)
     if (
@@ -299,13 +304,19 @@ def ids_of_all(memories: Sequence[RowMemory[Any]]) -> tuple[I64, bool]:
 
 
 def unite(a: I64, b: I64) -> I64:
-    """Return the ids in a or b, ascending; a stable sort is linear where both ascend, as they nearly do."""
+    """Return the ids in a or b, ascending.
+
+    A stable sort is linear where both ascend, as they nearly do.
+    """
     ids = np.sort(np.concatenate([a, b]), kind="stable")
     return ids[np.diff(ids, prepend=-1) > 0]
 
 
 def positions_of(memory: RowMemory[Any], ids: I64) -> tuple[Bool, Positions]:
-    """Return which of some ids a model has room for, and their positions: a slice where they are side by side."""
+    """Return which ids a model has room for, and their positions.
+
+    Positions are a slice where they are contiguous.
+    """
     if memory.addresses.direct and ids.size and (np.diff(ids) == 1).all():
         start, stop = int(ids[0]), min(int(ids[-1]) + 1, memory.room())
         return ids < stop, slice(start, max(start, stop))
@@ -315,7 +326,7 @@ def positions_of(memory: RowMemory[Any], ids: I64) -> tuple[Bool, Positions]:
 
 
 def estimates_of(learner: RowLearner, ids: I64) -> Estimates:
-    """Return what a model knows of the weights of some features, which may be nothing."""
+    """Return the estimates of a model for some features, which may be unknown to it."""
     return estimates_in(
         cast("MergingRule[Any]", learner.rule),
         learner.memory.state,
@@ -324,7 +335,7 @@ def estimates_of(learner: RowLearner, ids: I64) -> Estimates:
 
 
 def estimates_in(rule: MergingRule[S], state: S, is_known: Bool, positions: Positions) -> Estimates:
-    """Return what a state has of some features, of which those that are known are at ``positions``."""
+    """Return the estimates of a state; known features are at ``positions``."""
     stored, scale = rule.stored(state, positions), rule.scale(state)
     if len(stored.precision_gain) == is_known.size:
         return Estimates(stored.precision_gain * scale, stored.weight)
@@ -339,13 +350,16 @@ def estimates_in(rule: MergingRule[S], state: S, is_known: Bool, positions: Posi
 def apply_in_chunks(
     work: Callable[[I64], tuple[NDArray[Any], ...]], ids: I64
 ) -> list[NDArray[Any]]:
-    """Return the arrays that ``work`` gives for all ids, which it gets a part at a time."""
+    """Return the arrays that ``work`` returns for all ids, calling it on chunks of them."""
     parts = [work(ids[at : at + CHUNK]) for at in range(0, max(1, ids.size), CHUNK)]
     return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
 
 
 def find_best(keys: F64, budget: int) -> I64:
-    """Return where the largest keys are, of equal ones the first; never one of minus infinity."""
+    """Return the positions of the largest keys; ties go to the first.
+
+    Keys of minus infinity are never returned.
+    """
     outside = keys.size - budget
     cut = np.partition(keys, outside)[outside] if outside > 0 else -np.inf
     above = np.flatnonzero(keys > cut)
@@ -362,7 +376,7 @@ def merge_moments(memories: Sequence[RowMemory[S]], ids: I64, merge_rule: MergeR
     kinds = {int(part.dense[0]) for part in moments} - {-1}
     if len(kinds) > 1:
         raise UsageError(
-            "some parts learned dense rows and some sparse ones; keep to one kind to standardise"
+            "some parts learned dense rows and some sparse ones; use one kind to standardise"
         )
     seen = [part.seen for part in moments]
     dense = np.array([max(kinds, default=-1)])
@@ -394,7 +408,7 @@ def merge_moments(memories: Sequence[RowMemory[S]], ids: I64, merge_rule: MergeR
 
 
 def merge_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
-    """Return the scales of columns, which all parts have chosen alike, with the moments of all rows."""
+    """Return the scales of columns, equal in all parts, with the moments of all rows."""
     base, *parts = (memory.scaling for memory in memories)
     if base is None:
         return None
@@ -425,9 +439,9 @@ def merge_curves(
     memories: Sequence[RowMemory[S]],
     merge_rule: MergeRule,
 ) -> Curve:
-    """Return the curve of a merged memory, which has its state and fresh rungs, and fill the rungs.
+    """Return the curve of a merged memory, which has its state, and fill its small budgets.
 
-    Candidates are chosen anew, by what the merged model keeps.
+    Candidates are chosen again, from what the merged model keeps.
     """
     curve = add_curves([memory.curve for memory in memories if memory.curve is not None])
     kept, _, scores = rule.kept(merged.state, merged.addresses)
@@ -451,7 +465,7 @@ def merge_small_budgets(
     parts: Sequence[SmallBudgets[S]],
     merge_rule: MergeRule,
 ) -> None:
-    """Fill fresh rungs with what those of base and parts know, of every feature that one of them sees."""
+    """Fill small budgets with those of base and parts, for every feature that any of them sees."""
     ids = np.unique(np.concatenate([part.addresses.ids[: part.addresses.used] for part in parts]))
     merged.addresses = table_addresses(ids)
     matching = zip(merged.rungs, *(part.rungs for part in parts), strict=True)
@@ -469,7 +483,7 @@ def merge_small_budget(
     ids: I64,
     merge_rule: MergeRule,
 ) -> SmallBudget[S]:
-    """Return a fresh rung filled with what the same ones of base and parts know of some features."""
+    """Return a small budget filled with its counterparts in base and parts."""
 
     def read_estimates(features: I64) -> list[Estimates]:
         estimates = []
@@ -496,7 +510,10 @@ def merge_small_budget(
 
 
 def ignore_forgotten(estimates: Sequence[Estimates], merge_rule: MergeRule) -> list[Estimates]:
-    """Return estimates where a part that has forgotten what the base knew is given that, and so adds nothing."""
+    """Return estimates without those that a part has forgotten.
+
+    A part that has forgotten what the base knew gets the base's estimates, and so adds nothing.
+    """
     base, *parts = estimates
     completed = [base]
     for part, retained in zip(parts, merge_rule.retained, strict=True):
@@ -512,7 +529,7 @@ def ignore_forgotten(estimates: Sequence[Estimates], merge_rule: MergeRule) -> l
 
 
 def add_curves(curves: Sequence[Curve]) -> Curve:
-    """Return a curve with the counts of those of base and parts, of which no slot is ranked yet."""
+    """Return a curve with the counts of base and parts; its slots are not ranked yet."""
     first = curves[0]
     curve = start_curve(first.grid, first.sums.shape[1])
     curve.mistakes[:] = sum_increments([part.mistakes for part in curves])

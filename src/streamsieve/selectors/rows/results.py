@@ -1,4 +1,4 @@
-"""What a learner of rows has learned: counters, the curve, the selection, predictions."""
+"""Results of a learner of rows: counters, the curve, the selection, predictions."""
 
 from __future__ import annotations
 
@@ -25,15 +25,13 @@ from .rules import Kept
 from .targets import Classes, Numbers
 
 QUICKLY_READ = 4096  # entries
-# Non-zeros learned for every entry: then reading all entries is a small part of the work.
+# Non-zeros learned per entry; from here on reading all entries is a small part of the work.
 WORTH_READING = 4096
-MAX_SCORE = float(
-    np.finfo(np.float32).max
-)  # a precision beyond float32 is shown as this, which JSON can hold
+MAX_SCORE = float(np.finfo(np.float32).max)  # shown for larger precisions, so that JSON can hold it
 
 
 class RowResults(Results):
-    """What can be asked of a learner of rows at any time."""
+    """The results of a learner of rows, readable at any time."""
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
@@ -50,38 +48,41 @@ class RowResults(Results):
 
     @property
     def updates_(self) -> int:
-        """Return how many rows something was learned from."""
+        """Return the number of rows that changed the model."""
         return int(self.memory.state.counts[UPDATES])
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """Return the labels, sorted; with two, ``predict`` gives the second where the score is positive."""
+        """Return the labels, sorted.
+
+        With two, ``predict`` returns the second where the score is positive.
+        """
         target = self.memory.target
         if not isinstance(target, Classes):
-            raise AttributeError("numbers were learned, not classes")
+            raise AttributeError("classes_ is not available: the target is numeric")
         return target.labels.classes
 
     @property
     def mistakes_(self) -> int:
-        """Return how many rows were predicted wrongly before they were learned; a score of exactly 0 counts as wrong.
+        """Return the number of rows predicted wrongly before they were learned.
 
-        With ``n_features_to_select="auto"`` they are those with the number of features that is
-        taken.
+        A score of exactly 0 counts as wrong. With ``n_features_to_select="auto"`` the mistakes are
+        those with the chosen number of features.
         """
         if self.memory.target.kind == "numbers":
-            raise AttributeError("numbers were learned, not classes")
+            raise AttributeError("mistakes_ is not available: the target is numeric")
         curve, index = self._find_chosen()
         return int(self.memory.state.counts[MISTAKES] if curve is None else curve.mistakes[index])
 
     @property
     def r2_(self) -> float | None:
-        """Return the fraction of the targets' variance that was predicted before the rows were learned.
+        """Return the fraction of the targets' variance predicted before the rows were learned.
 
-        With ``n_features_to_select="auto"`` it is that with the number of features that is taken.
+        With ``n_features_to_select="auto"`` it is that with the chosen number of features.
         """
         target = self.memory.target
         if not isinstance(target, Numbers):
-            raise AttributeError("classes were learned, not numbers")
+            raise AttributeError("r2_ is not available: the target is classes")
         curve, index = self._find_chosen()
         if curve is None or target.r2 is None:
             return target.r2
@@ -106,18 +107,24 @@ class RowResults(Results):
     @property
     @alone
     def curve_(self) -> dict[str, NDArray[Any]]:
-        """Return how good online predictions are by the number of features, from the same single pass."""
+        """Return the quality of online predictions by number of features, from a single pass."""
         curve = complete_curve(self.memory, self.options.curve)
         return {"n_features": curve.grid, **self.memory.target.curve_values(curve, self.n_rows_)}
 
     @property
     def n_features_selected_(self) -> int:
-        """Return the budget; with ``"auto"`` the smallest number of features within one standard error of the best."""
+        """Return the budget, or the number chosen for ``"auto"``.
+
+        That is the smallest number of features within one standard error of the best.
+        """
         curve, index = self._find_chosen()
         return int(self.memory.budget if curve is None else curve.grid[index])
 
     def _find_chosen(self) -> tuple[Curve | None, int]:
-        """Return the curve that a number of features was taken from, and where on its grid; None if it was given."""
+        """Return the curve from which a number of features was chosen, and its index on the grid.
+
+        The curve is None if the number was given.
+        """
         if not self.options.chooses_number or not self.n_rows_:
             return None, 0
         curve = complete_curve(self.memory, self.options.curve)
@@ -127,7 +134,7 @@ class RowResults(Results):
 
     @property
     def answering_state(self) -> tuple[Any, F64 | None]:
-        """Return the state that answers, and its calibration if it is that of a small learner of the curve."""
+        """Return the state that predicts, and its calibration if it is that of a small budget."""
         memory = self.memory
         chooses = self.options.chooses_number and memory.rungs is not None
         small = memory.rungs.find_for(self.n_features_selected_) if chooses else None
@@ -135,7 +142,7 @@ class RowResults(Results):
 
     @alone
     def weights(self) -> Kept:
-        """Return the features that count for prediction, ids ascending."""
+        """Return the features that predictions use, ids ascending."""
         ids, weights, scores = self.learner.kept_in(self.answering_state[0])
         if self.options.chooses_number and not self.rule.keeps_all:
             best = np.lexsort((ids, -scores))[: self.n_features_selected_]
@@ -170,11 +177,12 @@ class RowResults(Results):
     @property
     @alone
     def coef_(self) -> Any:
-        """Return the weights, a sparse array as wide as the data: one row, or one per class if there are more than two.
+        """Return the weights as a sparse array that is as wide as the data.
 
-        They are for rows as ``normalize`` makes them: the scores, or predicted numbers, are ``N @
-        coef_.T + intercept_``, N being the rows of X brought to length 1, standardised, or as they
-        are. With two classes a positive weight speaks for the second of ``classes_``.
+        It has one row, or one per class if there are more than two. The weights are for rows after
+        ``normalize``: the scores, or predicted numbers, are ``N @ coef_.T + intercept_``, N being
+        the rows of X brought to length 1, standardised, or unchanged. With two classes a positive
+        weight predicts the second of ``classes_``.
         """
         from scipy.sparse import csr_array
 
@@ -191,7 +199,10 @@ class RowResults(Results):
     @property
     @alone
     def intercept_(self) -> F64:
-        """Return the score of a row without values, one per vector: the intercept's weight times its input."""
+        """Return the score of a row without values, one per vector.
+
+        It is the intercept's weight times its input.
+        """
         (state, _), rule, memory = self.answering_state, self.rule, self.memory
         intercept: F64 = rule.bias(state) * rule.constant(
             state, self.inputs.share, memory.moments.totals
@@ -249,7 +260,10 @@ class RowResults(Results):
         ]
 
     def evidence(self, selection: Selection) -> F64 | None:
-        """Return precisions, or sizes of weights, of each selected feature, which are equal for equal columns."""
+        """Return precisions, or sizes of weights, of each selected feature.
+
+        They are equal for equal columns.
+        """
         if self.method.asks:
             return None
         if self.options.max_cells is not None:
@@ -261,7 +275,7 @@ class RowResults(Results):
 
 
 def kept_precisions(state: Any, indices: I64) -> F64:
-    """Return the precisions above their start of kept features, a line each."""
+    """Return the precisions above their start of kept features, one line each."""
     kept = state.member_id[: state.counts[KEPT]]
     order = np.argsort(kept)
     slots = order[np.searchsorted(kept[order], indices)]

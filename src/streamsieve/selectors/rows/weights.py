@@ -1,4 +1,4 @@
-"""How much a row counts: its own weight times that of its class."""
+"""Weights of rows: the row's own weight times that of its class."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from ..parameters import MAX_WEIGHT, is_number, require
 
 
 def check_class_weight(params: Any, name: str, value: Any) -> None:
-    """Raise ParameterError unless a value is "auto", None, "balanced" or a dictionary of weights by label."""
+    """Raise ParameterError for an invalid ``class_weight``.
+
+    It must be "auto", None, "balanced" or a dictionary of weights by label.
+    """
     if isinstance(value, dict):
         for label, weight in value.items():
             expected = f"a weight from 0 to {MAX_WEIGHT:.0e} for class {label!r}"
@@ -28,7 +31,7 @@ def check_class_weight(params: Any, name: str, value: Any) -> None:
 
 
 def check_sample_weights(block: RowBlock, rows_before: int) -> None:
-    """Refuse weights of rows that are no weights."""
+    """Raise DataError if a weight of a row is out of range."""
     weights = block.sample_weight
     if weights is None:
         return
@@ -44,13 +47,12 @@ def check_sample_weights(block: RowBlock, rows_before: int) -> None:
 def check_weight_products(
     block: RowBlock, encoded: Encoded, class_weight: ClassWeight, rows_before: int
 ) -> None:
-    """Refuse rows whose own weight, times that of their class, is beyond what a weight may be."""
+    """Raise DataError if the weight of a row times that of its class is too large."""
     if block.sample_weight is None or not isinstance(class_weight, dict):
         return
     classes = encoded.classes
-    numbers = encoded.answers - (
-        max(2, classes.size) - classes.size
-    )  # one class alone has the code of the second
+    # A single class has the code of the second.
+    numbers = encoded.answers - (max(2, classes.size) - classes.size)
     by_class = np.array([weight_of(label, class_weight) for label in classes.tolist()])
     products = block.sample_weight * by_class[numbers]
     large = np.flatnonzero(products > MAX_WEIGHT)
@@ -65,10 +67,10 @@ def check_weight_products(
 
 
 def check_class_weight_keys(class_weight: ClassWeight, classes: NDArray[Any]) -> None:
-    """Refuse weights of classes that there are not, unless every class there is has one.
+    """Raise UsageError for weights of unknown classes, unless every known class has a weight.
 
-    As scikit-learn has it: where rows of some class are missing from a part of the data, all others
-    are named.
+    As in scikit-learn: where rows of some class are missing from a part of the data, all others are
+    named.
     """
     if not isinstance(class_weight, dict):
         return
@@ -90,14 +92,14 @@ def row_weights(
     class_weight: ClassWeight,
     labels: Labels,
 ) -> NDArray[np.float64]:
-    """Return the weights of rows of these classes; "balanced" and "auto" go by the class counts so far.
+    """Return the weights of rows of these classes.
 
-    "auto" is the root of half the balanced weight, and at least 1: it helps rare classes and leaves
-    others alone.
+    "balanced" and "auto" use the class counts so far. "auto" is the root of half the balanced
+    weight, and at least 1: it helps rare classes and leaves others unchanged.
     """
-    weights: NDArray[np.float64] = (
+    weights: NDArray[np.float64] = (  # a copy
         np.ones(codes.size) if sample_weight is None else sample_weight.astype(np.float64)
-    )  # a copy
+    )
     if isinstance(class_weight, dict):
         by_class, class_labels = np.ones(labels.n_classes), labels.classes.tolist()
         by_class[-len(class_labels) :] = [weight_of(label, class_weight) for label in class_labels]
@@ -108,10 +110,13 @@ def row_weights(
 
 
 def weight_of(label: Any, weights: dict[Any, float]) -> float:
-    """Return the weight of a class, found by its label or, as in JSON, by its label as text; 1 if it is not named."""
+    """Return the weight of a class; 1 if it has none.
+
+    It is found by the label or, as in JSON, by the label as text.
+    """
     return float(weights.get(label, weights.get(text_of(label), 1.0)))
 
 
 def text_of(label: Any) -> str:
-    """Return a label as a key of JSON has it."""
+    """Return a label as a key in JSON."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
