@@ -17,7 +17,7 @@ from typing import Any, TypeVar, cast
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Lock(type(RLock())):  # type: ignore[misc]  # typeshed has the function alone
+class Lock(type(RLock())):  # type: ignore[misc]  # typeshed declares only the function
     """The lock of a learner.
 
     A copy of a learner, or one that is sent to another process, has its own lock.

@@ -187,12 +187,8 @@ class SmallBudget(NamedTuple, Generic[S]):
 
     state: S
     curve: Curve  # ends at the budget
-    allowed: Bool = array(
-        "features", start=1
-    )  # per position: whether the rung sees the feature there
-    calibration: F64 = array(
-        ENTRIES, finite=False
-    )  # of probabilities, where it may be asked for them
+    allowed: Bool = array("features", start=1)  # per position: True if it sees the feature
+    calibration: F64 = array(ENTRIES, finite=False)  # of probabilities, where they are needed
 
     @property
     def budget(self) -> int:
@@ -304,10 +300,8 @@ class SmallBudgets(Generic[S]):
 
     def _choose(self, chosen: Sequence[I64]) -> None:
         """Restrict every small budget to its features; some ids may appear twice."""
-        old_addresses, ids = (
-            self.addresses,
-            np.unique(chosen[-1]),
-        )  # the largest rung sees what all others see
+        # The largest small budget sees every feature that the others see.
+        old_addresses, ids = self.addresses, np.unique(chosen[-1])
         self._look_up(ids)
         old_positions = look_up(old_addresses, ids)
         for number, (small, wanted) in enumerate(zip(self.rungs, chosen, strict=True)):

@@ -55,9 +55,8 @@ class MergeRule(NamedTuple):
             gained += part.precision_gain - retained_gain
             pull += (1.0 + part.precision_gain) * part.weight - (1.0 + retained_gain) * base.weight
         retained_gain = base.precision_gain * math.prod(self.retained)
-        precision_gain = np.maximum(
-            0.0, retained_gain + gained * self.damping
-        )  # negative only by rounding
+        # Negative only by rounding.
+        precision_gain = np.maximum(0.0, retained_gain + gained * self.damping)
         return Estimates(
             precision_gain,
             ((1.0 + retained_gain) * base.weight + pull * self.damping) / (1.0 + precision_gain),
@@ -125,6 +124,7 @@ def merge_error_scales(error_scales: Sequence[F64]) -> F64:
 
 def to_stored(precision_gain: NDArray[np.float64]) -> NDArray[np.float32]:
     """Return precisions above their start in the form in which a state stores them."""
+    # The sign bit is never set.
     return np.where(precision_gain > 0.0, np.minimum(precision_gain, MAX_FLOAT32), 0.0).astype(
         np.float32
-    )  # with its sign bit not set
+    )

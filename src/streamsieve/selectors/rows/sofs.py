@@ -123,7 +123,7 @@ class SOFSParameters(options.BudgetOrAuto):
     curve_ : dict
         ``n_features`` and ``accuracy``, where a curve was asked for.
     n_features_selected_ : int
-        The budget, or what "auto" took.
+        The budget, or the number that "auto" chose.
     """
 
     gamma: float | str = parameter(AUTO, GAMMA)
@@ -222,7 +222,7 @@ class SOFSRegressorParameters(options.BudgetOrAuto):
     curve_ : dict
         ``n_features`` and ``r2``, where a curve was asked for.
     n_features_selected_ : int
-        The budget, or what "auto" took.
+        The budget, or the number that "auto" chose.
     """
 
     loss: str = parameter("squared", one_of("squared", "huber"))
