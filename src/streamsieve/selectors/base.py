@@ -200,7 +200,7 @@ class FeatureInfo:
 
 
 class Findings(NamedTuple):
-    """What a run reports beside the selection; None where a method has no such value."""
+    """Values that a run reports beside the selection; None where a method has none."""
 
     mistakes: int | None = None  # rows predicted wrongly before they were learned
     updates: int | None = None  # rows that something was learned from
@@ -221,7 +221,7 @@ class Counters(NamedTuple):
 
 
 class Results(ABC):
-    """What a learner has learned so far; it can be read at any time and reading changes nothing.
+    """The results of a learner, which can be read at any time; reading changes nothing.
 
     Estimators show the attributes whose names end with ``_``; an attribute that a method does not
     have raises AttributeError.

@@ -165,11 +165,11 @@ def test_rungs_for_numbers_are_near_runs_of_their_own() -> None:
     assert np.abs(from_curve - separate).max() < 0.02
 
 
-@pytest.mark.parametrize("face", [ss.PET, ss.FOFS])
-def test_first_order_methods_have_rungs_too(face: Any) -> None:
+@pytest.mark.parametrize("estimator", [ss.PET, ss.FOFS])
+def test_first_order_methods_have_rungs_too(estimator: Any) -> None:
     X, y = stream(3000, 500, filled=0.05)
-    from_curve = face(100, curve=[5, 20]).fit(X, y).curve_["accuracy"]
-    separate = [1 - face(k).fit(X, y).mistakes_ / len(y) for k in (5, 20, 100)]
+    from_curve = estimator(100, curve=[5, 20]).fit(X, y).curve_["accuracy"]
+    separate = [1 - estimator(k).fit(X, y).mistakes_ / len(y) for k in (5, 20, 100)]
     assert (from_curve - separate).min() > -0.03
 
 

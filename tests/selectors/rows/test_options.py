@@ -65,7 +65,7 @@ def test_slots_are_ranked_at_powers_of_two_and_then_regularly() -> None:
     ]
 
 
-@pytest.mark.parametrize("face", [ss.SOFS, ss.PET, ss.FOFS])
+@pytest.mark.parametrize("estimator", [ss.SOFS, ss.PET, ss.FOFS])
 def test_the_end_of_the_curve_is_the_run_itself(estimator: Any) -> None:
     X, y = sparse_stream()
     with_curve = estimator(20, curve=[2, 5, 10]).fit(X, y)
@@ -152,7 +152,7 @@ def test_sparse_features_are_scaled_but_not_centred() -> None:
     np.testing.assert_allclose(scaled.values, expected.data, rtol=1e-5)
 
 
-@pytest.mark.parametrize("face", [ss.SOFS, ss.FOFS, ss.OGD])
+@pytest.mark.parametrize("estimator", [ss.SOFS, ss.FOFS, ss.OGD])
 def test_standardising_makes_up_for_columns_of_different_scale(estimator: Any) -> None:
     X, y = dense_stream(5000)
     plain, scaled = (
@@ -210,7 +210,7 @@ def test_the_intercept_learns_what_no_feature_can_tell() -> None:
     assert len(with_intercept.selection()) == 1
 
 
-@pytest.mark.parametrize("face", [ss.SOFS, ss.PET, ss.FOFS, ss.AROW, ss.OGD])
+@pytest.mark.parametrize("estimator", [ss.SOFS, ss.PET, ss.FOFS, ss.AROW, ss.OGD])
 def test_balanced_weights_find_more_of_a_rare_class(estimator: Any) -> None:
     random = np.random.default_rng(1)
     X = random.standard_normal((6000, 10))
@@ -235,7 +235,7 @@ def test_class_weights_by_label_equal_weights_of_rows(tmp_path: Any) -> None:
 # ---- forgetting
 
 
-@pytest.mark.parametrize("face", [ss.SOFS, ss.FOFS])
+@pytest.mark.parametrize("estimator", [ss.SOFS, ss.FOFS])
 def test_forgetting_lets_the_selection_follow_the_data(estimator: Any) -> None:
     random = np.random.default_rng(3)
     X = random.standard_normal((8000, 40)) * (random.random((8000, 40)) < 0.3)

@@ -47,7 +47,7 @@ class Kept(NamedTuple):
 
 
 class RowRule(Generic[S]):
-    """How rows are learned: what a state is, how rows change it, which features it keeps.
+    """A rule of learning from rows: its state, how rows change it, which features it keeps.
 
     A rule is made from parameters; everything learned is in the state and the memory around it. In
     arrays of a state that are as long as there are "features", zero must mean "never touched".
