@@ -346,7 +346,7 @@ def check_refused_rows_leave_no_trace(make: Maker) -> None:
             learner, good.with_target(np.array(good.y), weights), "sample_weight"
         )
         assert_refused_without_trace(
-            learner, good.derived(indices=beyond), "ids that are not from 0 to below its width"
+            learner, good.derived(indices=beyond), "must be at least 0 and below its width"
         )
         learner.partial_fit_block(good)
     expected = (

@@ -241,9 +241,9 @@ def test_names_and_ids_do_not_mix() -> None:
         ss.UsageError, match="X has rows by name, but the estimator learned rows by id"
     ):
         by_id.predict(rows)
-    with pytest.raises(ss.UsageError, match="a learner takes one or the other"):
+    with pytest.raises(ss.UsageError, match="all rows with names or all with ids"):
         by_id.partial_fit(rows, y)
-    with pytest.raises(ss.UsageError, match="a learner takes one or the other"):
+    with pytest.raises(ss.UsageError, match="all rows with names or all with ids"):
         by_name.partial_fit_block(next(iter(ArraySource(X, y).row_blocks())))
     with pytest.raises(ValueError, match="features"):
         by_name.predict(X)

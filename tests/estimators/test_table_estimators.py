@@ -180,7 +180,7 @@ def test_features_that_the_table_does_not_have_are_refused_before_they_are_learn
     columns = ss.SAOLA().fit(FRAME, CHURN)
     new_column = columns_of(np.ones((ROWS, 1)), ids=np.array([columns.n_features_in_]))
     with pytest.raises(
-        ss.DataError, match=r"feature \d+ is not of the table that was learned.*give one table"
+        ss.DataError, match=r"feature \d+ is not in the table that was learned.*give one table"
     ):
         columns.partial_fit_block(new_column)
     assert ss.SAOLA.method.load(columns.model()).results.n_features_in_ == columns.n_features_in_

@@ -41,18 +41,20 @@ COLUMN_LEARNERS = {
 
 
 def digest(model: Model) -> str:
-    """What tells models apart that learned different things."""
+    """Return a digest that differs for models that learned different things."""
     header = {
         name: value for name, value in model.header.items() if name not in ("random", "warm_up")
     }
-    found = sha256(json.dumps([model.method, model.params, header], sort_keys=True).encode())
+    digest_of_parts = sha256(
+        json.dumps([model.method, model.params, header], sort_keys=True).encode()
+    )
     for name, array in sorted(model.arrays.items()):
-        found.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
-    return found.hexdigest()
+        digest_of_parts.update(f"{name} {array.dtype} {array.shape}".encode() + array.tobytes())
+    return digest_of_parts.hexdigest()
 
 
 def row_blocks() -> list[Any]:
-    """Blocks of rows, each wider than the one before."""
+    """Return blocks of rows, each wider than the one before."""
     random, blocks = np.random.default_rng(0), []
     for number in range(BLOCKS):
         X = csr_array(
@@ -76,8 +78,11 @@ def column_blocks() -> tuple[list[Any], np.ndarray]:
     return blocks, y
 
 
-def together(*calls: Callable[[], None]) -> None:
-    """Do the first call, and the others again and again until it has ended, at least once, each on its own thread."""
+def run_together(*calls: Callable[[], None]) -> None:
+    """Run the first call, and repeat the others until it has ended, each on its own thread.
+
+    The others run at least once.
+    """
     failures: list[BaseException] = []
     ended = threading.Event()
 
@@ -105,7 +110,7 @@ def together(*calls: Callable[[], None]) -> None:
 
 @pytest.fixture
 def stretching(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Arrays of any size grow in place, as those of 64 MB and more do."""
+    """Let arrays of any size grow in place, as those of 64 MB and more do."""
     monkeypatch.setattr("streamsieve.selectors.rows.memory.STRETCHED_BYTES", 1 << 10)
 
 
@@ -115,14 +120,14 @@ def test_rows_learned_while_others_save_select_and_predict(tmp_path: Path, name:
     blocks, make, path = row_blocks(), ROW_LEARNERS[name], tmp_path / "model"
     probe = blocks[3]
     prefix = make().start(None, None if name == "regressor" else [-1, 1])
-    known = {digest(prefix.model())}
+    digests = {digest(prefix.model())}
     scores, selections = (
         {prefix.learner.results.predictor()(probe).scores.tobytes()},
         {prefix.selection().indices.tobytes()},
     )
     for block in blocks:
         prefix.partial_fit_block(block)
-        known.add(digest(prefix.model()))
+        digests.add(digest(prefix.model()))
         scores.add(prefix.learner.results.predictor()(probe).scores.tobytes())
         selections.add(prefix.selection().indices.tobytes())
     learner = make().start(None, None if name == "regressor" else [-1, 1])
@@ -145,8 +150,8 @@ def test_rows_learned_while_others_save_select_and_predict(tmp_path: Path, name:
         learner.learner.results.predictor()(probe)
         assert learner.coef_.shape[1] <= 1000 * BLOCKS
 
-    together(learn, save, read, save)
-    assert set(saved) <= known
+    run_together(learn, save, read, save)
+    assert set(saved) <= digests
     assert digest(learner.model()) == digest(prefix.model())
 
 
@@ -154,9 +159,9 @@ def test_rows_learned_while_others_save_select_and_predict(tmp_path: Path, name:
 def test_columns_learned_while_others_save_and_select(tmp_path: Path, name: str) -> None:
     (blocks, y), make, path = column_blocks(), COLUMN_LEARNERS[name], tmp_path / "model"
     prefix = make().start(y=y)
-    known = {digest(prefix.model())}
+    digests = {digest(prefix.model())}
     for block in blocks:
-        known.add(digest(prefix.partial_fit_block(block).model()))
+        digests.add(digest(prefix.partial_fit_block(block).model()))
     learner = make().start(y=y)
     saved = []
 
@@ -168,13 +173,13 @@ def test_columns_learned_while_others_save_and_select(tmp_path: Path, name: str)
         learner.save(path)
         saved.append(digest(load_learner(path)[1]))
 
-    together(
+    run_together(
         learn,
         save,
         lambda: learner.selection() and None,
         lambda: learner.learner.results.findings() and None,
     )
-    assert set(saved) <= known
+    assert set(saved) <= digests
     assert digest(learner.model()) == digest(prefix.model())
 
 
@@ -182,7 +187,7 @@ def test_two_fits_of_one_estimator_come_one_after_the_other(tmp_path: Path) -> N
     random = np.random.default_rng(0)
     narrow, wide = random.normal(size=(40, 5)), random.normal(size=(40, 9))
     y = np.arange(40) % 2
-    known = {digest(ss.ReliefF().fit(X, y).model()) for X in (narrow, wide)}
+    digests = {digest(ss.ReliefF().fit(X, y).model()) for X in (narrow, wide)}
     estimator, path = ss.ReliefF().fit(narrow, y), tmp_path / "model"
 
     def fit(X: np.ndarray) -> Callable[[], None]:
@@ -190,26 +195,26 @@ def test_two_fits_of_one_estimator_come_one_after_the_other(tmp_path: Path) -> N
 
     def save() -> None:
         estimator.save(path)
-        assert digest(Model.load(path)) in known
+        assert digest(Model.load(path)) in digests
 
-    together(fit(narrow), fit(wide), save)
+    run_together(fit(narrow), fit(wide), save)
 
 
 def test_threads_that_save_to_one_path_leave_complete_files(tmp_path: Path) -> None:
     blocks = row_blocks()
     learners = [ss.SOFS(10).start(None, [-1, 1]).partial_fit_block(block) for block in blocks[:3]]
-    path, known = tmp_path / "model", {digest(learner.model()) for learner in learners}
+    path, digests = tmp_path / "model", {digest(learner.model()) for learner in learners}
     learners[0].save(path)
 
     def read() -> None:
-        assert digest(load_learner(path)[1]) in known
+        assert digest(load_learner(path)[1]) in digests
 
-    together(
+    run_together(
         lambda: [learners[0].save(path) for _ in range(60)] and None,
         *(lambda learner=learner: learner.save(path) for learner in learners[1:]),
         read,
     )
-    assert [found.name for found in tmp_path.iterdir()] == ["model"]
+    assert [path_in_folder.name for path_in_folder in tmp_path.iterdir()] == ["model"]
 
 
 def test_copies_have_a_lock_of_their_own() -> None:
@@ -220,11 +225,11 @@ def test_copies_have_a_lock_of_their_own() -> None:
         pickle.loads(pickle.dumps(estimator)),
         clone(estimator).fit(X, y),
     ]
-    assert len({id(found.lock) for found in (estimator, *copies)}) == 4
+    assert len({id(copied.lock) for copied in (estimator, *copies)}) == 4
     assert copy.copy(estimator).lock is estimator.lock, "their arrays are the same, too"
     with estimator.lock:
-        for found in copies:
-            thread = threading.Thread(target=found.selection)
+        for copied in copies:
+            thread = threading.Thread(target=copied.selection)
             thread.start()
             thread.join(30)
             assert not thread.is_alive()
@@ -236,7 +241,7 @@ def test_copies_have_a_lock_of_their_own() -> None:
 def test_counts_are_completed_while_nobody_learns(
     monkeypatch: pytest.MonkeyPatch, make: Any
 ) -> None:
-    """Otherwise what was complete before a block would be kept as the selection after it."""
+    """Otherwise results of an earlier block would be kept as those after a later one."""
     random = np.random.default_rng(0)
     y = np.arange(60) % 2
     selector = make().partial_fit_columns(random.standard_normal((60, 5)) + y[:, None], y)

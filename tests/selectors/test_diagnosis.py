@@ -1,4 +1,4 @@
-"""What is said of a result: when it is said, when it is not, and that the advice given helps."""
+"""Remarks on results: when they are given, when they are not, and that their advice helps."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ MAJORITY, EMPTY, ALL, EDGE, SCALES, COPIES = (
 
 
 def remarks_on(data: Any, method: str = "sofs", **params: Any) -> dict[str, Remark]:
-    """What is said of a run, by kind."""
+    """Return the remarks on a run, by kind."""
     learner = find_method(method).make(**params)
     y = data[1] if isinstance(data, tuple) else None
     classes = None if y is None or learner.reads != "rows" else np.unique(y)
@@ -60,8 +60,10 @@ def warnings_among(remarks: dict[str, Remark]) -> list[Remark]:
     return [remark for remark in remarks.values() if remark.level == "warning"]
 
 
-def followed(remark: Remark, method: str, params: dict[str, Any]) -> tuple[str, dict[str, Any]]:
-    """Method and parameters after doing what a remark advises, as a user would type it."""
+def follow_advice(
+    remark: Remark, method: str, params: dict[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Return method and parameters after following a remark, as a user would type them."""
     other = re.search(r"try the method ([a-z-]+)", remark.advice)
     set_to = re.search(r"(\w+)=(\[.*\]|\S+)", remark.advice)
     assert other or set_to, remark.advice
@@ -69,7 +71,7 @@ def followed(remark: Remark, method: str, params: dict[str, Any]) -> tuple[str, 
     return (other[1], changed) if other else (method, params | changed)
 
 
-def fitted(method: str, params: dict[str, Any], data: Data) -> Any:
+def fit(method: str, params: dict[str, Any], data: Data) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return estimator_class(method)(**params).fit(*data)
@@ -157,7 +159,7 @@ def test_no_better_than_the_majority(
     level: str,
     advice: str,
 ) -> None:
-    """A note, where the scores tell the classes apart and only the decisions are of no use."""
+    """It is a note where scores separate the classes and only the decisions are useless."""
     X, y = make(np.random.default_rng(1))
     half = len(y) // 2
     learn = X[:half], y[:half]
@@ -165,8 +167,8 @@ def test_no_better_than_the_majority(
     assert remark.level == level
     assert remark.advice == f"try {advice}"
     before, after = (
-        balanced_accuracy_score(y[half:], fitted(name, values, learn).predict(X[half:]))
-        for name, values in ((method, params), followed(remark, method, params))
+        balanced_accuracy_score(y[half:], fit(name, values, learn).predict(X[half:]))
+        for name, values in ((method, params), follow_advice(remark, method, params))
     )
     assert after > before + 0.03
 
@@ -176,9 +178,9 @@ def test_classes_that_no_linear_rule_tells_apart() -> None:
     X = random.standard_normal((600, 20))
     y = (X[:, 0] * X[:, 1] > 0).astype(np.int64)
     remark = remarks_on((X, y))[MAJORITY]
-    method, params = followed(remark, "sofs", {})
+    method, params = follow_advice(remark, "sofs", {})
     assert (method, params) == ("local-learning", {"sigma": "auto"})
-    assert fitted(method, params, (X, y)).selection().top(2).indices.tolist() == [0, 1]
+    assert fit(method, params, (X, y)).selection().top(2).indices.tolist() == [0, 1]
 
 
 def test_the_message_has_both_numbers() -> None:
@@ -227,7 +229,7 @@ def test_real_data_cause_no_alarm(name: str, k: int) -> None:
 def test_a_rare_class_is_worth_mistakes() -> None:
     """Weighted classes make more mistakes than the majority, and are better all the same."""
     X, y = rare(np.random.default_rng(1))
-    learner = fitted("sofs", {"n_features_to_select": 5, "class_weight": "balanced"}, (X, y))
+    learner = fit("sofs", {"n_features_to_select": 5, "class_weight": "balanced"}, (X, y))
     assert learner.mistakes_ > y.sum()
     assert MAJORITY not in remarks_on((X, y), n_features_to_select=5, class_weight="balanced")
 
@@ -278,7 +280,7 @@ def test_rows_that_were_explored_are_not_judged(informative: bool) -> None:
 
 
 def test_classes_that_are_swapped_are_counted_all_the_same() -> None:
-    """Without ``classes`` the only class known so far counts as the second, until a larger one turns up."""
+    """Without ``classes``, a single class counts as the second until a larger one appears."""
     X, y = linear(np.random.default_rng(0), 300, 5, 2)
     y[:40] = 0
     counted = []
@@ -287,10 +289,10 @@ def test_classes_that_are_swapped_are_counted_all_the_same() -> None:
         for block in ArraySource(X, y, block_rows=20).row_blocks():
             learner.partial_fit_block(block)
         counted.append(learner.memory.target.separation)
-    found, given = counted
-    assert found.hits.tolist() == given.hits.tolist()
-    assert found.sums.tolist() == given.sums.tolist()
-    assert given.hits.sum() > 200
+    from_rows, from_classes = counted
+    assert from_rows.hits.tolist() == from_classes.hits.tolist()
+    assert from_rows.sums.tolist() == from_classes.sums.tolist()
+    assert from_classes.hits.sum() > 200
 
 
 # ---- nothing selected
@@ -331,8 +333,8 @@ def test_nothing_selected(
     data = make(np.random.default_rng(seed))
     remarks = remarks_on(data, method, **params)
     assert remarks[EMPTY].level == "warning"
-    name, values = followed(remarks[EMPTY], method, params)
-    assert len(fitted(name, values, data).selection()) > 0
+    name, values = follow_advice(remarks[EMPTY], method, params)
+    assert len(fit(name, values, data).selection()) > 0
 
 
 @pytest.mark.parametrize(
@@ -363,7 +365,7 @@ def test_noise_is_called_so_and_advice_is_within_what_parameters_may_be(
         else "depends on the target by this test"
     )
     assert remark.advice == f"no feature {finding}{advice}"
-    _, values = followed(remark, method, params) if advice else ("", params)
+    _, values = follow_advice(remark, method, params) if advice else ("", params)
     find_method(method).make(**values)
 
 
@@ -385,9 +387,9 @@ def test_auto_at_the_end_of_its_grid() -> None:
     learn = X[:2000], y[:2000]
     remark = remarks_on(learn, **params)[EDGE]
     assert (remark.level, remark.advice) == ("warning", "try curve=[50, 100, 250]")
-    _, further = followed(remark, "sofs", params)
-    few, more = (fitted("sofs", values, learn) for values in (params, further))
-    assert more.score(X[2000:], y[2000:]) > few.score(X[2000:], y[2000:]) + 0.03
+    _, further = follow_advice(remark, "sofs", params)
+    before, after = (fit("sofs", values, learn) for values in (params, further))
+    assert after.score(X[2000:], y[2000:]) > before.score(X[2000:], y[2000:]) + 0.03
 
 
 def test_auto_at_the_beginning_of_its_grid() -> None:
@@ -395,8 +397,8 @@ def test_auto_at_the_beginning_of_its_grid() -> None:
     params = {"n_features_to_select": "auto", "curve": [50, 100]}
     remark = remarks_on(data, **params)[EDGE]
     assert remark.level == "note"
-    _, all_numbers = followed(remark, "sofs", params)
-    before, after = (fitted("sofs", values, data) for values in (params, all_numbers))
+    _, all_numbers = follow_advice(remark, "sofs", params)
+    before, after = (fit("sofs", values, data) for values in (params, all_numbers))
     assert after.n_features_selected_ < before.n_features_selected_
     assert after.score(*data) > before.score(*data) - 0.01
 
@@ -414,9 +416,9 @@ def test_a_budget_that_limits_nothing() -> None:
     data = linear(np.random.default_rng(0), 3000, 40, 3)
     remark = remarks_on(data)[ALL]
     assert remark.level == "note"
-    assert remark.message == "n_features_to_select=100 limits nothing: there are 40 features"
-    _, chosen = followed(remark, "sofs", {})
-    before, after = (fitted("sofs", values, data) for values in ({}, chosen))
+    assert remark.message == "n_features_to_select=100 has no effect: the data has 40 features"
+    _, chosen = follow_advice(remark, "sofs", {})
+    before, after = (fit("sofs", values, data) for values in ({}, chosen))
     assert len(after.selection()) < 20
     assert after.score(*data) > before.score(*data) - 0.01
     assert ALL in remarks_on(data, n_features_to_select=40)
@@ -430,15 +432,15 @@ def test_a_budget_that_limits_nothing() -> None:
 
 @pytest.mark.parametrize("normalize", [False, "l2"])
 def test_columns_of_different_scales(normalize: bool | str) -> None:
-    found = load_breast_cancer()
-    order = np.random.default_rng(0).permutation(len(found.target))
-    data = found.data[order], found.target[order]
+    dataset = load_breast_cancer()
+    order = np.random.default_rng(0).permutation(len(dataset.target))
+    data = dataset.data[order], dataset.target[order]
     params = {"n_features_to_select": 5, "normalize": normalize}
     remark = remarks_on(data, **params)[SCALES]
     assert remark.level == "note"
     assert re.search(r"feature 23 are about 7\d\d and those of feature 19 0\.003", remark.message)
-    _, auto = followed(remark, "sofs", params)
-    before, after = (fitted("sofs", values, data) for values in (params, auto))
+    _, auto = follow_advice(remark, "sofs", params)
+    before, after = (fit("sofs", values, data) for values in (params, auto))
     assert after.score(*data) > before.score(*data) + 0.03
     assert SCALES not in remarks_on(data, **auto)
     assert SCALES not in remarks_on(data, n_features_to_select=5, normalize="standard")
@@ -470,13 +472,11 @@ def test_copies_among_the_selected(method: str) -> None:
     remark = remarks_on((with_copies, y), method, **params)[COPIES]
     assert remark.level == "note"
     assert remark.message.startswith(
-        "some selected features are equal in every row that taught something: feature "
+        "some selected features are equal in every row that was used: feature "
     )
     before, after = (
         LogisticRegression().fit(reduced, y).score(reduced, y)
-        for reduced in (
-            fitted(method, params, (data, y)).transform(data) for data in (with_copies, X)
-        )
+        for reduced in (fit(method, params, (data, y)).transform(data) for data in (with_copies, X))
     )
     assert after > before + 0.05
 
@@ -514,16 +514,16 @@ def test_copies_are_found_where_they_are(
     score = X[:, :3].sum(axis=1) + 0.5 * random.standard_normal(400)
     y = np.searchsorted(np.quantile(score, np.arange(1, n_classes) / n_classes), score)
     data = np.column_stack([X, X[:, :3]]), y
-    selected = fitted(method, params, data).selection().indices.tolist()
+    selected = fit(method, params, data).selection().indices.tolist()
     pairs = [
-        f"feature {one} = feature {one + 20}"
-        for one in range(3)
-        if {one, one + 20} <= set(selected)
+        f"feature {feature} = feature {feature + 20}"
+        for feature in range(3)
+        if {feature, feature + 20} <= set(selected)
     ]
-    found = remarks_on(data, method, **params)
-    assert (COPIES in found) == bool(pairs)
+    remarks = remarks_on(data, method, **params)
+    assert (COPIES in remarks) == bool(pairs)
     if pairs:
-        assert found[COPIES].message.endswith(": " + ", ".join(pairs))
+        assert remarks[COPIES].message.endswith(": " + ", ".join(pairs))
 
 
 def test_columns_that_occur_equally_often_are_no_copies() -> None:
@@ -543,8 +543,8 @@ def test_columns_that_occur_equally_often_are_no_copies() -> None:
 
 
 @pytest.fixture
-def useless(tmp_path: Path) -> Path:
-    """A file of loud, wide columns with copies: something to say of every kind of rows."""
+def useless_file(tmp_path: Path) -> Path:
+    """Return a file of large, wide columns with copies: several remarks apply to it."""
     X, y = one_loud_column(np.random.default_rng(1))
     path = tmp_path / "useless.svm"
     write_rows(path, ArraySource(np.column_stack([X, X[:, 7]]), y).row_blocks(), n_features=31)
@@ -553,12 +553,12 @@ def useless(tmp_path: Path) -> Path:
 
 def test_a_fit_warns_where_it_was_called_and_partial_fit_does_not() -> None:
     X, y = one_loud_column(np.random.default_rng(1))
-    for learn in (lambda one: one.fit(X, y), lambda one: one.fit_source(ArraySource(X, y))):
+    for learn in (lambda item: item.fit(X, y), lambda item: item.fit_source(ArraySource(X, y))):
         with pytest.warns(
             UserWarning, match="not clearly fewer than .*; try normalize='auto'"
         ) as caught:
             learn(ss.SOFS(normalize="l2"))
-        assert [Path(one.filename).name for one in caught] == [Path(__file__).name], (
+        assert [Path(item.filename).name for item in caught] == [Path(__file__).name], (
             "one warning, and no note"
         )
     with pytest.warns(UserWarning, match="not clearly fewer than") as caught:
@@ -567,13 +567,12 @@ def test_a_fit_warns_where_it_was_called_and_partial_fit_does_not() -> None:
     ss.SOFS(normalize="l2").partial_fit(X, y)
 
 
-def test_any_form_of_the_data_gets_the_same_remarks(useless: Path) -> None:
+def test_any_form_of_the_data_gets_the_same_remarks(useless_file: Path) -> None:
     X, y = one_loud_column(np.random.default_rng(1))
     X = np.column_stack([X, X[:, 7]]).astype(np.float32)
-    again = useless.with_name("zero_based.svm")
-    write_rows(
-        again, ArraySource(X, y).row_blocks(), n_features=31, zero_based=True
-    )  # where ids are those of arrays
+    again = useless_file.with_name("zero_based.svm")
+    # Zero-based ids are those of arrays.
+    write_rows(again, ArraySource(X, y).row_blocks(), n_features=31, zero_based=True)
     expected = remarks_on(ss.open_source(again, zero_based=True), normalize="l2")
     assert set(expected) == {MAJORITY, ALL, SCALES, COPIES}
     for source in (
@@ -583,21 +582,21 @@ def test_any_form_of_the_data_gets_the_same_remarks(useless: Path) -> None:
         ArraySource(X, y, block_rows=700),
     ):
         learner = find_method("sofs").make(normalize="l2")
-        found = {remark.kind: remark for remark in train(learner, source, classes=[0, 1]).remarks}
-        assert {**found, MAJORITY: None} == {**expected, MAJORITY: None}
+        remarks = {remark.kind: remark for remark in train(learner, source, classes=[0, 1]).remarks}
+        assert {**remarks, MAJORITY: None} == {**expected, MAJORITY: None}
         assert (
-            found[MAJORITY].message.replace("predicting 0 ", "predicting 0.0 ")
+            remarks[MAJORITY].message.replace("predicting 0 ", "predicting 0.0 ")
             == expected[MAJORITY].message
         )
 
 
 class StopHereError(Exception):
-    """What interrupts a run."""
+    """Raised to interrupt a run."""
 
 
 @pytest.mark.filterwarnings("ignore:.*not clearly fewer than")
-def test_a_resumed_run_says_the_same(useless: Path, tmp_path: Path) -> None:
-    expected = workflow.select(useless, normalize="l2").details["diagnosis"]
+def test_a_resumed_run_says_the_same(useless_file: Path, tmp_path: Path) -> None:
+    expected = workflow.select(useless_file, normalize="l2").details["diagnosis"]
 
     def watch(now: Progress) -> None:
         if now.done >= 1500:
@@ -605,7 +604,7 @@ def test_a_resumed_run_says_the_same(useless: Path, tmp_path: Path) -> None:
 
     with pytest.raises(StopHereError):
         workflow.select(
-            useless, normalize="l2", output=tmp_path / "run", checkpoint_every=500, watch=watch
+            useless_file, normalize="l2", output=tmp_path / "run", checkpoint_every=500, watch=watch
         )
     assert workflow.resume(tmp_path / "run").details["diagnosis"] == expected
     with pytest.warns(UserWarning, match="not clearly fewer than"):

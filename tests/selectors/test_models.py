@@ -1,4 +1,4 @@
-"""Models: bytes, copies, names; and what a damaged or hostile file does."""
+"""Models: bytes, copies, names, and rejection of damaged or hostile files."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.effort import of_every_kind
 
 
 def saved_data() -> tuple[Any, Any]:
-    """Rows to learn from."""
+    """Return rows to learn from, and their classes."""
     i, j = np.ogrid[:48, :12]
     X = ((i * (3 * j + 7) + i * i * (j + 2) + 13 * j) % 17 - 8) / 4.0
     X[(i * 5 + j * 3) % 4 == 0] = 0.0
@@ -40,8 +40,8 @@ def test_names_of_some_features_are_dropped_when_more_come(tmp_path: Path) -> No
     assert again.selection().names is None
 
 
-def trained(method: str) -> Any:
-    """An estimator in the middle of its work."""
+def train_half(method: str) -> Any:
+    """Return an estimator in the middle of its work."""
     X, y = saved_data()
     estimator = estimator_class(method)()
     if estimator.method.reads == "rows":
@@ -54,11 +54,11 @@ def trained(method: str) -> Any:
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_model_is_the_same_from_bytes_and_as_a_copy(method: str) -> None:
-    estimator = trained(method)
+    estimator = train_half(method)
     learner = find_method(method)
     model = estimator.model()
-    for same in (Model.from_bytes(model.to_bytes()), model.copy()):
-        again = learner.load(same)
+    for copied in (Model.from_bytes(model.to_bytes()), model.copy()):
+        again = learner.load(copied)
         assert again.results.selection().indices.tolist() == estimator.selection().indices.tolist()
         assert again.results.selection().scores.tolist() == estimator.selection().scores.tolist()
         assert parameters_of(again.params) == estimator.get_params()
@@ -67,7 +67,7 @@ def test_a_model_is_the_same_from_bytes_and_as_a_copy(method: str) -> None:
 
 
 def test_bytes_of_a_model_do_not_depend_on_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    model = trained("sofs").model()
+    model = train_half("sofs").model()
     before = model.to_bytes()
     monkeypatch.setattr("time.time", lambda: 2e9)
     assert model.to_bytes() == before
@@ -89,8 +89,8 @@ def test_texts_come_back_as_they_were(texts: list[str]) -> None:
     assert texts_of_arrays("names", texts_to_arrays("names", texts)).tolist() == texts
 
 
-def repacked(data: bytes, name: str, change: Any, compression: int = zipfile.ZIP_STORED) -> bytes:
-    """An archive with one member changed."""
+def repack(data: bytes, name: str, change: Any, compression: int = zipfile.ZIP_STORED) -> bytes:
+    """Return an archive with one member changed."""
     out = io.BytesIO()
     with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", compression) as new:
         for member in old.namelist():
@@ -106,7 +106,7 @@ def array_bytes(array: Any) -> bytes:
 
 
 def test_a_compressed_archive_is_refused() -> None:
-    data = repacked(trained("sofs").model().to_bytes(), "", None, zipfile.ZIP_DEFLATED)
+    data = repack(train_half("sofs").model().to_bytes(), "", None, zipfile.ZIP_DEFLATED)
     with pytest.raises(ss.DataError, match="compressed"):
         Model.from_bytes(data)
 
@@ -114,8 +114,8 @@ def test_a_compressed_archive_is_refused() -> None:
 def test_an_array_that_says_it_is_larger_than_it_is_is_refused_before_it_is_made() -> None:
     header = io.BytesIO()
     npy.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**14,)})
-    data = repacked(
-        trained("sofs").model().to_bytes(),
+    data = repack(
+        train_half("sofs").model().to_bytes(),
         "state.weight.npy",
         lambda _: header.getvalue() + bytes(32),
     )
@@ -125,7 +125,7 @@ def test_an_array_that_says_it_is_larger_than_it_is_is_refused_before_it_is_made
 
 @pytest.mark.parametrize("extra", ["../x.npy", "state.weight.npy.npy", "other.txt", "A.npy"])
 def test_a_member_that_does_not_belong_is_refused(extra: str) -> None:
-    out = io.BytesIO(trained("sofs").model().to_bytes())
+    out = io.BytesIO(train_half("sofs").model().to_bytes())
     with zipfile.ZipFile(out, "a") as archive:
         archive.writestr(extra, array_bytes(np.zeros(1)))
     with pytest.raises(ss.DataError, match="not a streamsieve model"):
@@ -133,7 +133,7 @@ def test_a_member_that_does_not_belong_is_refused(extra: str) -> None:
 
 
 def mutations(array: Any) -> list[Any]:
-    """What a file may hold instead of an array."""
+    """Return what a file may hold instead of an array."""
     wrong = [
         array[:-1],
         np.concatenate([array, array[:1]]),
@@ -156,8 +156,11 @@ def mutations(array: Any) -> list[Any]:
 
 
 def refused_changes(model: Model, X: Any, y: Any) -> int:
-    """Change every array of a model in every way; how many are refused. The others must do no harm."""
-    refused = 0
+    """Change every array of a model in every way and return how many changes are rejected.
+
+    The others must do no harm.
+    """
+    refusal_of = 0
     for name, array in model.arrays.items():
         for wrong in mutations(array):
             if np.array_equal(wrong, array) and wrong.dtype == array.dtype:
@@ -167,23 +170,23 @@ def refused_changes(model: Model, X: Any, y: Any) -> int:
             try:
                 again = find_method(model.method).load(Model.from_bytes(hostile.to_bytes()))
             except ss.DataError:
-                refused += 1
+                refusal_of += 1
                 continue
             use(again, X, y)
-    return refused
+    return refusal_of
 
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("method", of_every_kind(METHODS))  # tests/fuzz changes models of all
 def test_a_changed_array_is_refused_or_harmless(method: str) -> None:
-    """Every array of a model, changed in every way a stranger may think of: no crash, and no id that there is not."""
+    """Every array of a model, changed in every way: no crash, and no invalid id."""
     X, y = saved_data()
-    model = trained(method).model()
+    model = train_half(method).model()
     assert refused_changes(model, X, y) > 3 * len(model.arrays)
 
 
 def use(learner: Any, X: Any, y: Any) -> None:
-    """Do everything with a learner that a user can do."""
+    """Use a learner in every way that a user can."""
     from streamsieve.estimators import as_estimator
 
     estimator = as_estimator(learner)
@@ -206,7 +209,7 @@ HEADER_VALUES = [None, -1, 0, 1, 10**6, 2**31, 2**63, 1.5, "x", [], {}, True, [[
 @pytest.mark.parametrize("method", of_every_kind(METHODS))  # tests/fuzz changes models of all
 def test_a_changed_header_is_refused_or_harmless(method: str) -> None:
     X, y = saved_data()
-    model = trained(method).model()
+    model = train_half(method).model()
     learner = find_method(method)
     for part in ("header", "params"):
         for key in getattr(model, part):
@@ -220,8 +223,8 @@ def test_a_changed_header_is_refused_or_harmless(method: str) -> None:
                 use(again, X, y)
 
 
-def refused(model: Model) -> str:
-    """What is said of a model that cannot be."""
+def refusal_of(model: Model) -> str:
+    """Return the message for an invalid model."""
     with pytest.raises(ss.DataError) as caught:
         find_method(model.method).load(model)
     return str(caught.value)
@@ -229,43 +232,43 @@ def refused(model: Model) -> str:
 
 @pytest.mark.parametrize("method", ["saola", "osfs", "mrmr", "iamb", "online-substitution"])
 def test_ids_beyond_the_width_and_ids_that_appear_twice_are_refused(method: str) -> None:
-    model = trained(method).model().copy()
+    model = train_half(method).model().copy()
     name = next(name for name in ("state.ids", "state.slots.ids") if name in model.arrays)
     ids = model.arrays[name]
     model.arrays[name] = np.full_like(ids, ids.max())
-    assert "twice" in refused(model)
+    assert "twice" in refusal_of(model)
     model.arrays[name] = ids + 10**6
-    assert "feature" in refused(model)
+    assert "feature" in refusal_of(model)
 
 
 def test_counters_leave_room_to_count_on() -> None:
-    model = trained("pet").model().copy()
+    model = train_half("pet").model().copy()
     model.arrays["target.label_counts"][0] = 2**63 - 1
-    assert "label_counts" in refused(model)
+    assert "label_counts" in refusal_of(model)
 
 
 @pytest.mark.parametrize("value", [1e300, -1e300, 5e-324])
 def test_numbers_that_learning_cannot_reach_are_refused(value: float) -> None:
-    model = trained("pet").model().copy()
+    model = train_half("pet").model().copy()
     model.arrays["state.scale"][0] = value
-    assert "state.scale" in refused(model)
+    assert "state.scale" in refusal_of(model)
 
 
 def test_another_budget_than_that_of_the_parameters_is_refused() -> None:
-    model = trained("sofs").model().copy()
+    model = train_half("sofs").model().copy()
     model.params["n_features_to_select"] = 2
-    assert "n_features_to_select=2" in refused(model)
+    assert "n_features_to_select=2" in refusal_of(model)
 
 
 @pytest.mark.parametrize("method", ["sofs", "saola"])
 def test_classes_that_are_not_finite_are_refused(method: str) -> None:
-    model = trained(method).model().copy()
+    model = train_half(method).model().copy()
     model.arrays["classes"] = np.array([-1.0, np.inf])
-    assert "class" in refused(model)
+    assert "class" in refusal_of(model)
 
 
 def test_codes_of_a_column_that_left_its_slot_do_no_harm() -> None:
-    """A slot of OSFS that had a discrete column and has a continuous one now still has the codes of the first."""
+    """In OSFS, a slot keeps the codes of a discrete column after a continuous one replaced it."""
     random = np.random.default_rng(0)
     X = random.normal(size=(60, 3))
     selector = ss.OSFS().partial_fit_columns(X, np.where(X[:, 0] > 0, 1, 0))
@@ -281,4 +284,4 @@ def test_codes_of_a_column_that_left_its_slot_do_no_harm() -> None:
 def test_a_small_file_of_a_huge_width_takes_little_memory() -> None:
     model = ss.PET(4, normalize="standard").partial_fit(*saved_data()).model().copy()
     model.header["n_features"] = model.header["declared_width"] = 2**31
-    assert "dense rows" in refused(model)
+    assert "dense rows" in refusal_of(model)

@@ -1,4 +1,4 @@
-"""The number of threads changes nothing but the time."""
+"""The number of threads changes only the time."""
 
 from __future__ import annotations
 
@@ -46,10 +46,10 @@ def selected(estimator: Any, X: np.ndarray, y: np.ndarray) -> list[bytes]:
 
 def test_no_method_that_uses_threads_is_forgotten():
     reads = {name: registry.find_method(name).reads for name in registry.METHODS}
-    assert {one.method.name for one in MATRIX} == {
+    assert {estimator.method.name for estimator in MATRIX} == {
         name for name, kind in reads.items() if kind == "matrix"
     }
-    assert {one.method.name for one in COLUMNS} == {
+    assert {estimator.method.name for estimator in COLUMNS} == {
         name for name, kind in reads.items() if kind == "columns"
     }
 
@@ -59,12 +59,12 @@ def test_methods_of_the_whole_matrix_do_not_depend_on_threads(monkeypatch, estim
     random = np.random.default_rng(0)
     X = random.standard_normal((150, 3000)).astype(np.float32)
     y = (X[:, 0] + X[:, 1] + 0.3 * X[:, 2] > 0).astype(int)
-    found = []
+    selections = []
     for count in COUNTS:
         monkeypatch.setenv("STREAMSIEVE_THREADS", count)
-        found.append(selected(estimator, X, y))
-        assert len(found[-1][0])
-    assert all(answer == found[0] for answer in found)
+        selections.append(selected(estimator, X, y))
+        assert len(selections[-1][0])
+    assert all(answer == selections[0] for answer in selections)
 
 
 @pytest.mark.parametrize("estimator", COLUMNS, ids=lambda estimator: estimator.method.name)
@@ -74,12 +74,12 @@ def test_methods_of_columns_do_not_depend_on_threads(monkeypatch, estimator):
     X[:, ::3] = random.standard_normal((1000, 100))
     y = (X[:, 0] + X[:, 1] + 0.5 * X[:, 2] > 3).astype(int)
     assert X.size > 4 * 2**16  # several parts
-    found = []
+    selections = []
     for count in COUNTS:
         monkeypatch.setenv("STREAMSIEVE_THREADS", count)
-        found.append(selected(estimator, X, y))
-        assert len(found[-1][0])
-    assert all(answer == found[0] for answer in found)
+        selections.append(selected(estimator, X, y))
+        assert len(selections[-1][0])
+    assert all(answer == selections[0] for answer in selections)
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 8])

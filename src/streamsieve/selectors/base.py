@@ -1,9 +1,9 @@
-"""What every method shares, without scikit-learn: its description, learning, what was learned, saving.
+"""Shared parts of all methods, without scikit-learn: description, learner, results, saving.
 
 A method is described by a ``Method``. A ``Learner`` of its kind (rows, columns, matrix) learns by
-it, and ``Results`` read what was learned. ``streamsieve.estimators`` has scikit-learn's interface:
-an estimator has a learner. The two are apart because a run from a file needs no scikit-learn, whose
-import alone costs most of a second and 100 megabytes.
+it, and ``Results`` give access to what was learned. ``streamsieve.estimators`` has scikit-learn's
+interface: an estimator has a learner. The two are separate because a run from a file needs no
+scikit-learn, whose import alone costs most of a second and 100 megabytes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ..sources.encoding import Encoding
 from ..sources.wrapped import KeptFeatures
 from ..state import Arrays
 from ..targets import ONLY_CLASSES, TASK_OF_KIND, Kind
-from .diagnosis import Look, Remark, duplicates, equal_columns, no_limit
+from .diagnosis import Look, Remark, describe_duplicates, describe_no_limit, find_equal_columns
 from .fitting import AUTO_LOSS
 from .parameters import (
     as_json,
@@ -44,53 +44,51 @@ from .prediction import LinearModel, Predictor
 from .serial import Lock, alone
 
 Reads = Literal["rows", "columns", "matrix"]
-ClassWeight = str | dict[Any, float] | None  # by label, which may be anything
+ClassWeight = str | dict[Any, float] | None  # by label, which may be of any type
 Seed = int | np.random.Generator | None
 
 B = TypeVar("B")  # the kind of block a learner takes
-M = TypeVar("M")  # what holds all that it has learned
+M = TypeVar("M")  # the memory: everything that it has learned
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Method:
-    """A method: its parameters, how it touches the data, and what it can do."""
+    """A method: its parameters, how it reads the data, and what it can do."""
 
     name: str  # in the registry and on the command line
-    parameters: type[
-        Any
-    ]  # a dataclass of declared parameters, which for rows also makes the rule that learns
+    # A dataclass of declared parameters; for rows it also makes the learning rule.
+    parameters: type[Any]
     learner: type[Learner[Any, Any]]
     targets: frozenset[Kind] = ONLY_CLASSES  # what it can learn
-    rule: Any = None  # of columns, made of parameters and a target, or of the matrix, made of parameters and a method
+    # The rule of columns, made of parameters and a target, or of the matrix, made of parameters
+    # and a method.
+    rule: Any = None
     predicts: bool = False
     knows_groups: bool = False
-    merges: bool = False  # models that learned different rows can become one
-    is_asynchronous: bool = (
-        False  # workers can learn different columns at the same time, for one model
-    )
-    selects_again: bool = (
-        False  # what several of it kept of different columns can be selected from once more
-    )
+    merges: bool = False  # models that learned different rows can be merged
+    # Workers can learn different columns of one model at the same time.
+    is_asynchronous: bool = False
+    # The features that several learners kept of different columns can be selected from again.
+    selects_again: bool = False
     two_classes_only: bool = False
-    draws: bool = False  # from all features: their number must be known before the first row
-    asks: bool = False  # for the values that it reads, and looks at no others: they may be missing
-    # For the shared checks: parameters to try beside the defaults, and promises that cannot hold,
+    draws: bool = False  # draws from all features, so the width must be known before the first row
+    asks: bool = False  # reads only the values that it asks for; others may be missing
+    # For the shared checks: parameters to try beside the defaults, and checks that cannot hold,
     # with the reason.
     check_variants: tuple[dict[str, Any], ...] = ()
     exempt_from_checks: Mapping[str, str] = field(default_factory=dict)
-    # scikit-learn's checks that cannot hold, beside those that cannot hold for all methods of its
-    # kind
+    # Checks of scikit-learn that cannot hold for this method, beside those of its whole kind.
     expected_failed_checks: Mapping[str, str] = field(default_factory=dict)
-    own_doc: str | None = None  # where the parameters are those of another method
+    own_doc: str | None = None  # set where the parameters are those of another method
 
     @property
     def doc(self) -> str:
-        """Return what the method is and what its parameters mean."""
+        """Return the description of the method and of its parameters."""
         return self.own_doc or self.parameters.__doc__ or ""
 
     @property
     def reads(self) -> Reads:
-        """Return how the method touches the data."""
+        """Return what the method reads: rows, columns or the whole matrix."""
         return self.learner.reads
 
     @property
@@ -104,19 +102,25 @@ class Method:
         return len(self.targets) > 1 and "loss" in self.parameter_names
 
     def parameters_for(self, kind: Kind) -> dict[str, Any]:
-        """Return parameters by which any target is taken for one of a kind: integers may be classes or numbers."""
+        """Return the parameters that make the method treat any target as one of the given kind.
+
+        They settle the case of integers, which may be classes or numbers.
+        """
         if self.fits_model:
             return {"loss": AUTO_LOSS[kind]}
         return {"task": TASK_OF_KIND[kind]} if "task" in self.parameter_names else {}
 
     def make(self, *budget: Any, **params: Any) -> AnyLearner:
-        """Return a learner with these parameters, which are checked; ``n_features_to_select`` alone may come first."""
-        given = self.parameters(*budget, **params)
-        check_parameters(given)
-        return self.learner(self, given)
+        """Return a learner with these parameters, which are checked.
+
+        ``n_features_to_select`` alone may be given by position.
+        """
+        parameters = self.parameters(*budget, **params)
+        check_parameters(parameters)
+        return self.learner(self, parameters)
 
     def load(self, model: Model, origin: str = "a model in memory") -> AnyLearner:
-        """Return a learner that goes on where a model was made."""
+        """Return a learner that continues from a model."""
         with refusing_damage(origin):
             learner = self.make(**{name: from_json(value) for name, value in model.params.items()})
             learner.take_up(model)
@@ -125,45 +129,47 @@ class Method:
 
 @dataclass(slots=True, eq=False)
 class FeatureInfo:
-    """What is known of all features of the data."""
+    """Width, names and encoding of the features of the data."""
 
-    width: int = 0  # how many there are, or the widest row had
+    width: int = 0  # the number of features, or the width of the widest row
     names: NDArray[Any] | None = None
-    first_id: int = 0  # what the data calls feature 0, where features have no names
-    encoding: Encoding | None = (
-        None  # how the columns of a table became features, if they are not just numbers
-    )
-    kept: KeptFeatures | None = None  # what names, drop and only have left of data that has ids
+    first_id: int = 0  # the id of feature 0 in the data, where features have no names
+    # How table columns became features, unless all of them are numbers.
+    encoding: Encoding | None = None
+    kept: KeptFeatures | None = None  # what the options names, drop and only left of ids
 
     def start(self, width: int | None, names: Any | None) -> None:
-        """Begin with what is known before the first block."""
+        """Set what is known before the first block."""
         self.width, self.names = (
             width or 0,
             None if names is None else np.asarray(names, dtype=object),
         )
 
     def widen(self, width: int) -> None:
-        """Be so wide; names are forgotten where features have come by that have none."""
+        """Set the width; drop the names if features without names have been added."""
         self.width = width
         if self.names is not None and self.names.size < width:
             self.names = None if self.encoding is None else self.encoding.feature_names[:width]
 
     def refuse_more(self, n_features: int, origin: str) -> None:
-        """Refuse data with features that the table did not have: a model could not say how to read them."""
+        """Raise DataError if the data has more features than the table that was learned.
+
+        A model could not say how to read them.
+        """
         if self.encoding is not None and n_features > self.encoding.n_features:
             raise DataError(
-                f"{prefix(origin)}feature {n_features - 1:,} is not of the table that was learned,"
-                f" which gives {self.encoding.n_features:,} features (0 to"
-                f" {self.encoding.n_features - 1:,}); give one table with all columns, or begin"
-                " anew"
+                f"{prefix(origin)}feature {n_features - 1:,} is not in the table that was learned,"
+                f" which has {self.encoding.n_features:,} features (0 to"
+                f" {self.encoding.n_features - 1:,}); give one table with all columns, or start"
+                " a new model"
             )
 
     def title(self, feature: int, name: Any | None) -> str:
-        """Return what a feature of a name, or of none, is called in messages."""
+        """Return how messages call a feature, by its name or, without one, by its id."""
         return naming.title(feature, name, self.first_id)
 
     def header(self) -> dict[str, Any]:
-        """Return what a model keeps beside the names."""
+        """Return what a model stores beside the names."""
         header: dict[str, Any] = {"first_id": self.first_id} if self.first_id else {}
         if self.kept is not None:
             header["kept"] = self.kept.to_dict()
@@ -171,7 +177,7 @@ class FeatureInfo:
 
     @classmethod
     def from_model(cls, header: dict[str, Any], arrays: Arrays) -> Self:
-        """Take what a model knows of features out of its header and arrays."""
+        """Return the features of a model; their entries are removed from header and arrays."""
         width = count_of(header, "n_features")
         encoding, kept = header.pop("encoding", None), header.pop("kept", None)
         features = cls(width, None, count_of(header, "first_id", 1) if "first_id" in header else 0)
@@ -194,17 +200,20 @@ class FeatureInfo:
 
 
 class Findings(NamedTuple):
-    """What a run reports beside the selection; None where a method has no such thing."""
+    """Values that a run reports beside the selection; None where a method has none."""
 
     mistakes: int | None = None  # rows predicted wrongly before they were learned
     updates: int | None = None  # rows that something was learned from
     curve: dict[str, list[Any]] | None = None  # accuracy by number of features
-    measures: dict[str, int] | None = None  # how many relevant features were measured by what
-    details: Mapping[str, Any] = MappingProxyType({})  # what only this method has
+    measures: dict[str, int] | None = None  # number of relevant features by measure
+    details: Mapping[str, Any] = MappingProxyType({})  # values that only this method has
 
 
 class Counters(NamedTuple):
-    """What is counted while rows are learned; None for methods that do not learn row by row, or do not predict."""
+    """Counts made while rows are learned.
+
+    None for methods that do not learn row by row, or do not predict.
+    """
 
     mistakes: int | None = None  # rows predicted wrongly before they were learned
     updates: int | None = None  # rows that something was learned from
@@ -212,54 +221,54 @@ class Counters(NamedTuple):
 
 
 class Results(ABC):
-    """What a learner has learned so far, to be read at any time; reading changes nothing.
+    """The results of a learner, which can be read at any time; reading changes nothing.
 
-    Estimators show the attributes whose names end with ``_``; one that a method does not have
-    raises AttributeError.
+    Estimators show the attributes whose names end with ``_``; an attribute that a method does not
+    have raises AttributeError.
     """
 
-    uses_lengths: bool = (
-        False  # whether predictions depend on how long rows are with all of their features
-    )
-    predicts_with_all: bool = (
-        False  # whether they need all features, not those alone that were selected
-    )
-    advice_if_empty: str = "look whether the data was read as it should be: streamsieve info"
-    advice_if_all: str = (
-        "try a smaller number"  # where as many features may be selected as there are
-    )
+    # Whether predictions depend on the length of rows with all of their features.
+    uses_lengths: bool = False
+    # Whether predictions need all features, not only the selected ones.
+    predicts_with_all: bool = False
+    advice_if_empty: str = "check how the data was read: streamsieve info"
+    # For a budget of at least the number of features.
+    advice_if_all: str = "try a smaller number"
 
     def __init__(self, learner: Any) -> None:
         self.learner, self.lock = learner, learner.lock
         self.method, self.params, self.memory = learner.method, learner.params, learner.memory
         self.features: FeatureInfo = learner.features
-        self.n_features_in_ = self.features.width  # or that of the widest row
+        self.n_features_in_ = self.features.width  # or the width of the widest row
         self.n_rows_, self.n_nonzero_ = 0, 0
 
     def counters(self) -> Counters:
-        """Return what is counted while rows are learned."""
+        """Return the counts made while rows are learned."""
         return Counters()
 
     @abstractmethod
     def selected(self) -> tuple[I64, F64]:
-        """Return the chosen ids, ascending, and their scores."""
+        """Return the selected ids, ascending, and their scores."""
 
     @alone
     def selection(self) -> Selection:
-        """Return the selected features, with scores and names; its size is that of the selection."""
+        """Return the selected features, with scores and names.
+
+        Its size is that of the selection, not of the data.
+        """
         indices, scores = self.selected()
         return Selection(indices, scores, self.names_of(indices))
 
     def kept_now(self) -> tuple[I64, F64] | None:
-        """Return ids and scores of the selection, in any order, as far as it is known on the way.
+        """Return ids and scores of the current selection, in any order, while learning goes on.
 
-        It is read very often, so what a method does at the end of the data alone is not done for
-        it; None where reading it would take much of the time of learning.
+        It is read very often, so work that a method does only at the end of the data is skipped;
+        None where reading it would take a large part of the learning time.
         """
         return self.selected()
 
     def class_rows(self) -> dict[Any, int] | None:
-        """Return how many rows of the data every class has; None where numbers are learned."""
+        """Return the number of rows of every class; None for numeric targets."""
         return None
 
     def findings(self) -> Findings:
@@ -268,7 +277,10 @@ class Results(ABC):
 
     @alone
     def diagnosis(self, look: Look) -> list[Remark]:
-        """Return what a user should know of the result; ``look`` is what there still is of the data."""
+        """Return the remarks on a result that a user should know.
+
+        ``look`` gives access to the part of the data that is still available.
+        """
         selection = self.selection()
         if len(selection):
             return self.remarks(selection, look)
@@ -277,45 +289,53 @@ class Results(ABC):
         ]
 
     def remarks(self, selection: Selection, look: Look) -> list[Remark]:
-        """Return what is to be said of features that were selected."""
+        """Return the remarks on a selection that is not empty."""
         remarks = []
         wanted: Any = parameters_of(self.params).get("n_features_to_select")
         if is_integer(wanted) and wanted >= self.features.width:
-            remarks.append(no_limit(wanted, self.features.width, self.advice_if_all))
+            remarks.append(describe_no_limit(wanted, self.features.width, self.advice_if_all))
         evidence = self.evidence(selection)
-        groups = [] if evidence is None else equal_columns(selection.indices, evidence, look)
+        groups = [] if evidence is None else find_equal_columns(selection.indices, evidence, look)
         if groups:
-            remarks.append(duplicates([list(map(self.title, group.tolist())) for group in groups]))
+            remarks.append(
+                describe_duplicates([list(map(self.title, group.tolist())) for group in groups])
+            )
         return remarks
 
     def evidence(self, selection: Selection) -> F64 | None:
-        """Return what was learned of each selected feature, a line each, equal for equal columns; None if unknown."""
+        """Return what was learned of each selected feature, one line each; None if unknown.
+
+        Equal columns have equal lines.
+        """
         return None
 
     def names_of(self, indices: I64) -> NDArray[Any] | None:
-        """Return the names of some features, if they are known."""
+        """Return the names of some features, or None if features have no names."""
         return None if self.features.names is None else self.features.names[indices]
 
     def title(self, feature: int) -> str:
-        """Return what a feature is called in messages."""
+        """Return how messages call a feature."""
         names = self.names_of(np.array([feature]))
         return self.features.title(feature, None if names is None else names[0])
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """Return the names of all features, where they have names."""
+        """Return the names of all features; raise AttributeError if they have none."""
         if self.features.names is None:
             raise AttributeError("the features have no names")
         return self.features.names
 
     @property
     def support_(self) -> NDArray[np.bool_]:
-        """Return a mask over all features, made anew whenever it is asked for: one byte for each."""
+        """Return a boolean mask over all features.
+
+        It is built on every access and takes one byte per feature.
+        """
         width = self.features.width
         if width > available_memory():
             raise UsageError(
-                f"a mask over {width:,} features needs a byte for each, more than there are; ask"
-                " for get_support(indices=True)"
+                f"a mask over {width:,} features needs one byte each, more memory than is"
+                " available; use get_support(indices=True)"
             )
         mask = np.zeros(width, np.bool_)
         mask[self.selection().indices] = True
@@ -325,34 +345,37 @@ class Results(ABC):
     def scores_(self) -> F64:
         """Return the scores of the selected features, in ascending order of id; larger is better.
 
-        Unlike those of scikit-learn's ``SelectKBest`` they are of the selected features alone: of
-        all others a method in fixed memory may know nothing.
+        Unlike in scikit-learn's ``SelectKBest``, only selected features have scores: a method in
+        fixed memory may know nothing of the others.
         """
         return self.selection().scores
 
     # ---- predictions, of methods that predict
 
     def predictor(self) -> Predictor:
-        """Return what predicts rows, with what was learned so far."""
+        """Return a predictor of rows that uses what was learned so far."""
         if not self.method.predicts:
             raise UsageError(f"{self.method.name} selects features and predicts nothing")
         return self.linear_model().predictor(self.lock)
 
     def linear_model(self) -> LinearModel:
-        """Return the model of the selected features, for values as they come."""
+        """Return the linear model of the selected features, for unscaled values."""
         raise AttributeError(f"{self.method.name} fits no linear model")
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """Return the two classes, sorted; there only after classes were learned."""
+        """Return the two classes, sorted; raise AttributeError for a numeric target."""
         classes = self.linear_model().classes
         if classes is None:
-            raise AttributeError("numbers were learned, not classes")
+            raise AttributeError("classes_ is not available: the target is numeric")
         return classes
 
     @property
     def coef_(self) -> Any:
-        """Return the weights, for values as they come, of the selected features in ascending order of id."""
+        """Return the weights of the selected features in ascending order of id.
+
+        They are for unscaled values.
+        """
         return self.linear_model().weights
 
     @property
@@ -362,18 +385,21 @@ class Results(ABC):
 
 
 class Learner(ABC, Generic[B, M]):
-    """Learns by a method from blocks of one kind. Threads may share a learner: one call waits for the other."""
+    """A learner that learns by a method from blocks of one kind.
+
+    Threads may share a learner: a call waits until the one before it has ended.
+    """
 
     reads: ClassVar[Reads]
     results_type: ClassVar[type[Results]]
-    missing_rows: Missing = "error"  # what is to be done with missing values in rows
+    missing_rows: Missing = "error"  # how missing values in rows are treated
 
     def __init__(self, method: Method, params: Any) -> None:
         self.method, self.params = method, params
-        self.lock = Lock()  # an estimator's learners have that of the estimator
+        self.lock = Lock()  # the learners of an estimator share its lock
         self.features = FeatureInfo()
-        self._memory: M | None = None  # nothing has been learned yet
-        self.listener: Report | None = None  # who wants to know how far the work inside a block is
+        self._memory: M | None = None  # None until learning starts
+        self.listener: Report | None = None  # receives the progress inside a block
 
     # ---- learning
 
@@ -382,7 +408,7 @@ class Learner(ABC, Generic[B, M]):
         return 1
 
     def width_of(self, source: DataSource) -> int | None:
-        """Return the number of features of a source, as far as it is known beforehand."""
+        """Return the number of features of a source, or None if it is not known beforehand."""
         return source.n_features
 
     @abstractmethod
@@ -395,22 +421,22 @@ class Learner(ABC, Generic[B, M]):
         y: Any | None = None,
         origin: str = "",
     ) -> Self:
-        """Forget everything and be ready for the first block.
+        """Discard everything learned and prepare for the first block.
 
-        ``n_features``, ``classes`` and ``feature_names`` are what is known beforehand; ``y`` has
-        the target of every row, for methods that see all rows at once. ``origin`` is where the data
-        comes from, for messages.
+        Give what is known beforehand: ``n_features``, ``classes`` and ``feature_names``. ``y`` has
+        the target of every row, for methods that see all rows at once. ``origin`` names the source
+        of the data in messages.
         """
 
     def note_source(self, source: DataSource) -> None:
-        """Take note of what the data calls feature 0, for messages, and of how columns of a table become features."""
+        """Store how the source calls feature 0, for messages, and how table columns are encoded."""
         self.refuse_weight(source.facts.weight)
-        encoding = source.encoding  # numbers as they are need none
+        encoding = source.encoding  # None or plain for unencoded numbers
         self.features.first_id, self.features.kept = source.facts.first_id, source.facts.kept
         self.features.encoding = None if encoding is None or encoding.is_plain else encoding
 
     def refuse_weight(self, weight: str | None) -> None:
-        """Refuse a column of weights, unless this learns row by row."""
+        """Raise an error for a column of weights, unless the method learns row by row."""
         if self.reads != "rows":
             refuse_weight(
                 weight, f"{self.method.name} does not learn row by row and cannot weigh rows"
@@ -418,25 +444,25 @@ class Learner(ABC, Generic[B, M]):
 
     @alone
     def reset(self) -> None:
-        """Be as if nothing had ever been learned."""
+        """Discard everything that was learned."""
         self._memory = None
 
     def name_groups(self, names: NDArray[Any] | None) -> None:
-        """Take note of what groups of features are called, by their number; for methods that know groups."""
+        """Store the names of groups by their number; for methods that know groups."""
 
     def begin_pass(self, number: int) -> None:
-        """Be ready for the first block of a pass, the first of all being number 0."""
+        """Prepare for the first block of a pass; passes are counted from 0."""
 
     @abstractmethod
     def partial_fit_block(self, block: B) -> Self:
-        """Learn one more block; ``start`` comes before the first."""
+        """Learn one more block; ``start`` must be called before the first."""
 
     def finish(self, origin: str = "") -> Self:
-        """End the data: refuse what cannot have taught anything, naming ``origin``."""
+        """End the data; raise an error, naming ``origin``, if nothing can be learned from it."""
         return self
 
     def report(self, unit: str, done: int, total: int | None) -> None:
-        """Say how far the work inside a block is, to whoever listens."""
+        """Report the progress of the work inside a block to the listener, if there is one."""
         if self.listener:
             self.listener(unit, done, total)
 
@@ -444,7 +470,7 @@ class Learner(ABC, Generic[B, M]):
 
     @property
     def memory(self) -> M:
-        """Return all that was learned."""
+        """Return everything that was learned; raise UsageError before ``start``."""
         if self._memory is None:
             raise UsageError(
                 f"{self.method.name} has not learned anything yet; call start or fit first"
@@ -453,35 +479,38 @@ class Learner(ABC, Generic[B, M]):
 
     @property
     def started(self) -> bool:
-        """Return True if there is something to go on with."""
+        """Return True once ``start`` was called or a model was loaded."""
         return self._memory is not None
 
     @property
     @abstractmethod
     def n_learned(self) -> int:
-        """Return how much has been learned, over all passes: rows, or features for methods that take columns."""
+        """Return how much has been learned, over all passes.
+
+        It counts rows, or features for methods that take columns.
+        """
 
     @property
     def results(self) -> Any:
-        """Return what reads all that was learned so far."""
+        """Return the results of what was learned so far."""
         return self.results_type(self)
 
     # ---- saving
 
     @abstractmethod
     def _saved(self) -> tuple[dict[str, Any], Arrays]:
-        """Return all that was learned: what JSON can hold, and arrays."""
+        """Return everything that was learned: a header that JSON can hold, and arrays."""
 
     @abstractmethod
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        """Take up what ``_saved`` gave, once it is clear that it fits together."""
+        """Restore what ``_saved`` returned, after checking that it is consistent."""
 
     @alone
     def model(self, note: dict[str, Any] | None = None) -> Model:
-        """Return all that was learned; its arrays are those learning goes on with, so copy it before more is learned.
+        """Return everything that was learned as a model; copy it before more is learned.
 
-        They stay valid while the model is held, but what they hold is then neither the old state
-        nor the new one.
+        Its arrays are the learner's own: they stay valid while the model is held, but after more
+        learning they hold neither the old state nor the new one.
         """
         params = {name: as_json(value) for name, value in parameters_of(self.params).items()}
         (header, arrays), features = self._saved(), self.features
@@ -492,18 +521,22 @@ class Learner(ABC, Generic[B, M]):
 
     @alone
     def take_up(self, model: Model) -> None:
-        """Go on where a model was made, with the same parameters; its arrays are those learning goes on with."""
+        """Continue from a model, with the same parameters.
+
+        The learner goes on with the model's own arrays.
+        """
         header, arrays = dict(model.header), dict(model.arrays)
         self.features = FeatureInfo.from_model(header, arrays)
         self._restore(header, arrays)
 
     @alone
     def save(self, path: str | Path, note: dict[str, Any] | None = None) -> None:
-        """Write the model to one file, without pickle; ``streamsieve.load`` gives it back and learning can go on.
+        """Write the model to one file, without pickle; ``streamsieve.load`` reads it.
 
-        ``note`` is kept in the file as JSON, for whoever wrote it.
+        Learning can continue from the file. ``note`` is stored in the file as JSON, for the
+        caller's own use.
         """
         self.model(note).save(path)
 
 
-AnyLearner = Learner[Any, Any]  # where all methods are treated alike
+AnyLearner = Learner[Any, Any]  # for code that treats all methods alike

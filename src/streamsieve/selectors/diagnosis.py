@@ -1,4 +1,4 @@
-"""What a user should know of a result when a run ends: a list of remarks, each with the one thing to try."""
+"""Remarks on a result at the end of a run, each with one piece of advice."""
 
 from __future__ import annotations
 
@@ -14,127 +14,140 @@ from ..errors import spell
 
 MAX_NAMED = 3  # features in a message
 MAX_ROWS, MAX_NONZEROS = 1 << 10, 1 << 20  # of a sample
-MIN_VALUES_FOR_SCALE = 10  # non-zeros of a column to judge its scale by
-MIN_VALUES_FOR_COPY = (
-    3  # non-zeros of columns that may be equal by chance, where more rows are to come
-)
+MIN_VALUES_FOR_SCALE = 10  # non-zeros of a column, to estimate its scale
+# With fewer non-zeros, columns of an incomplete sample may be equal by chance.
+MIN_VALUES_FOR_COPY = 3
 
 
 class Remark(NamedTuple):
-    """Something to know of a result: a warning where it is useless as it is, otherwise a note."""
+    """A remark on a result: a warning if it is useless as it is, otherwise a note."""
 
     kind: str
     level: Literal["warning", "note"]
     message: str
-    advice: str  # the one thing to try
+    advice: str  # what to try
 
     def __str__(self) -> str:
         return f"{self.message}; {self.advice}"
 
 
 class Scales(NamedTuple):
-    """How large the values of some columns are, zeros apart: the geometric mean of their sizes."""
+    """The scales of some columns: the geometric mean of the sizes of their non-zeros."""
 
     ids: NDArray[np.int64]
     sizes: NDArray[np.float64]
 
 
 class Look:
-    """What the driver still has of the data when all of it is learned: nothing, unless a feed has more."""
+    """The part of the data that is still available when all of it was learned.
+
+    Nothing is, unless a feed has kept a sample.
+    """
 
     def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return a number for each of some columns, equal where columns are; NaN where nobody knows whether they are.
+        """Return a number per column, equal for equal columns; NaN where equality is unknown.
 
-        Where there is nothing to look at, what a learner has must be enough: all are equal then.
+        Where no data is available, all are equal, and the evidence of the learner has to be enough.
         """
         return np.zeros(ids.size)
 
     def scales(self) -> Scales:
-        """Return the scales of columns that have values enough to tell."""
+        """Return the scales of the columns that have enough values."""
         return Scales(np.empty(0, np.int64), np.empty(0))
 
 
 def warn_of(remarks: Iterable[Remark], stacklevel: int) -> None:
-    """Warn of what makes a result useless; ``stacklevel`` counts from the caller."""
+    """Issue the remarks that are warnings; ``stacklevel`` counts from the caller."""
     for remark in remarks:
         if remark.level == "warning":
             warnings.warn(str(remark), UserWarning, stacklevel=stacklevel + 1)
 
 
-def no_limit(wanted: int, width: int, advice: str) -> Remark:
+def describe_no_limit(wanted: int, width: int, advice: str) -> Remark:
+    """Return the remark on a budget of at least the number of features."""
     message = (
-        f"{spell('n_features_to_select', wanted)} limits nothing: there are {width:,} features"
+        f"{spell('n_features_to_select', wanted)} has no effect: the data has {width:,} features"
     )
     return Remark("no limit", "note", message, advice)
 
 
 def no_groups() -> Remark:
-    advice = f"name the groups ({spell('groups', 'FILE')}), or take saola"
-    return Remark("no groups", "note", "every feature is a group of its own", advice)
-
-
-def duplicates(groups: list[list[str]]) -> Remark:
-    """Return a remark on selected features, by their titles, that were equal wherever something was learned."""
-    copies = sum(len(group) - 1 for group in groups)
-    shown = ", ".join(few([" = ".join(few(group)) for group in groups]))
-    message = f"some selected features are equal in every row that taught something: {shown}"
+    """Return the remark on a method for groups that was given none."""
+    advice = f"name the groups ({spell('groups', 'FILE')}), or use saola"
     return Remark(
-        "duplicates", "note", message, f"omit what is a copy, which leaves room for {copies:,} more"
+        "no groups", "note", "no groups were given, so every feature is its own group", advice
     )
 
 
-def few(texts: list[str]) -> list[str]:
+def describe_duplicates(groups: list[list[str]]) -> Remark:
+    """Return a remark on equal features, by their titles, in groups."""
+    copies = sum(len(group) - 1 for group in groups)
+    shown = ", ".join(shorten_list([" = ".join(shorten_list(group)) for group in groups]))
+    message = f"some selected features are equal in every row that was used: {shown}"
+    return Remark(
+        "duplicates", "note", message, f"drop the copies, which makes room for {copies:,} more"
+    )
+
+
+def shorten_list(texts: list[str]) -> list[str]:
+    """Return at most three texts, followed by an ellipsis if there are more."""
     return texts if len(texts) <= MAX_NAMED else [*texts[:MAX_NAMED], "..."]
 
 
-def equal_columns(
+def find_equal_columns(
     ids: NDArray[np.int64], evidence: NDArray[np.float64], look: Look
 ) -> list[NDArray[np.int64]]:
-    """Return features, their ids ascending, of equal lines of ``evidence`` and, to a look, of equal columns."""
-    groups = groups_of_equals(ids, evidence)
+    """Return groups of features, their ids ascending, that are equal as far as can be known.
+
+    They have equal lines of ``evidence`` and equal checksums of their columns.
+    """
+    groups = group_equal_rows(ids, evidence)
     if not groups:
         return []
-    alike = np.sort(np.concatenate(groups))
-    checksums = look.checksums(alike)
-    known = ~np.isnan(checksums)
-    lines = np.column_stack([evidence[np.searchsorted(ids, alike)], checksums])
-    return groups_of_equals(alike[known], lines[known])
+    candidates = np.sort(np.concatenate(groups))
+    checksums = look.checksums(candidates)
+    is_known = ~np.isnan(checksums)
+    lines = np.column_stack([evidence[np.searchsorted(ids, candidates)], checksums])
+    return group_equal_rows(candidates[is_known], lines[is_known])
 
 
 def checksums_of(lines: NDArray[Any]) -> NDArray[np.float64]:
-    """Return a random sum of the values of each line, equal where lines are; NaN where a value is missing."""
+    """Return a random sum of the values of each line; equal lines have equal sums.
+
+    A sum is NaN where a value is missing.
+    """
     factors = np.random.default_rng(0).standard_normal(lines.shape[1])
     return np.array([(line * factors).sum() for line in lines])
 
 
-def groups_of_equals(ids: NDArray[np.int64], lines: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """Return the ids of lines that occur more than once, together."""
+def group_equal_rows(ids: NDArray[np.int64], lines: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """Return the ids of lines that occur more than once, one group per distinct line."""
     order = np.lexsort((ids, *lines.T))
-    repeats = np.append(False, (lines[order][1:] == lines[order][:-1]).all(axis=1))[: ids.size]
-    starts = np.append(repeats[1:], False)[: ids.size] & ~repeats
-    alike = repeats | starts
-    groups = np.split(ids[order][alike], np.flatnonzero(starts[alike])[1:])
+    is_repeat = np.append(False, (lines[order][1:] == lines[order][:-1]).all(axis=1))[: ids.size]
+    is_start = np.append(is_repeat[1:], False)[: ids.size] & ~is_repeat
+    is_grouped = is_repeat | is_start
+    groups = np.split(ids[order][is_grouped], np.flatnonzero(is_start[is_grouped])[1:])
     return sorted((group for group in groups if group.size), key=lambda group: int(group[0]))
 
 
-# ---- what there still is of rows
+# ---- samples of rows
 
 
 class Sample(Look):
-    """At most 1,024 rows and 2^20 non-zeros; the same for blocks of any size."""
+    """A sample of at most 1,024 rows and 2^20 non-zeros; the same for blocks of any size."""
 
     def __init__(self) -> None:
         self._blocks: list[RowBlock] = []
         self._rows = self._nonzeros = 0
-        self.full = False  # there were more rows
+        self.full = False  # True once a row did not fit
 
     def add(self, block: RowBlock) -> None:
-        """Take the first rows of a block, as many as there is room for."""
+        """Add the first rows of a block, as many as fit."""
         if self.full or not block.n_rows:
             return
         indptr = block.indptr - block.indptr[0]
-        fit = int(np.searchsorted(indptr, MAX_NONZEROS - self._nonzeros, side="right")) - 1
-        count = min(fit, block.n_rows, MAX_ROWS - self._rows)
+        n_fitting = int(np.searchsorted(indptr, MAX_NONZEROS - self._nonzeros, side="right")) - 1
+        count = min(n_fitting, block.n_rows, MAX_ROWS - self._rows)
         self.full = count < block.n_rows
         begin, end = block.indptr[0], block.indptr[count]
         arrays = (
@@ -146,33 +159,35 @@ class Sample(Look):
         self._rows, self._nonzeros = self._rows + count, self._nonzeros + int(end - begin)
 
     def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return random sums of the values of columns; ``ids`` ascend."""
+        """Return random sums of the values of columns; ``ids`` must ascend."""
         sample = RowBlock.joined(self._blocks)
-        at = np.searchsorted(ids, sample.indices)
-        at[at == ids.size] = 0
-        mine = ids[at] == sample.indices
-        rows = np.repeat(np.arange(sample.n_rows), np.diff(sample.indptr))[mine]
+        positions = np.searchsorted(ids, sample.indices)
+        positions[positions == ids.size] = 0
+        is_requested = ids[positions] == sample.indices
+        rows = np.repeat(np.arange(sample.n_rows), np.diff(sample.indptr))[is_requested]
         factors = np.random.default_rng(0).standard_normal(MAX_ROWS)
-        sums = np.bincount(at[mine], factors[rows] * sample.values[mine], minlength=ids.size)
-        present = np.bincount(at[mine], minlength=ids.size)
+        sums = np.bincount(
+            positions[is_requested], factors[rows] * sample.values[is_requested], minlength=ids.size
+        )
+        present = np.bincount(positions[is_requested], minlength=ids.size)
         return np.where(self.full & (present < MIN_VALUES_FOR_COPY), np.nan, sums)
 
     def scales(self) -> Scales:
         if not self._nonzeros:
             return super().scales()
         sample = RowBlock.joined(self._blocks)
-        ids, columns = numbered(sample.indices)
+        ids, columns = number_features(sample.indices)
         present = np.bincount(columns, minlength=ids.size)
         sizes = np.exp(
             np.bincount(columns, np.log(np.abs(sample.values)), minlength=ids.size)
             / np.maximum(1, present)
         )
-        enough = present >= MIN_VALUES_FOR_SCALE
-        return Scales(ids[enough], sizes[enough])
+        has_enough = present >= MIN_VALUES_FOR_SCALE
+        return Scales(ids[has_enough], sizes[has_enough])
 
 
-def numbered(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """Return ids, and which of them every feature is.
+def number_features(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
+    """Return the distinct ids, and for every feature the position of its id among them.
 
     Sorting costs ten times as much as the rest, so small ids are not sorted.
     """
@@ -181,10 +196,10 @@ def numbered(features: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[Any]]:
         return np.arange(largest + 1), features
     order = np.argsort(features)  # np.unique would take twice the memory
     ordered = features[order]
-    first = np.ones(features.size, bool)
-    first[1:] = ordered[1:] != ordered[:-1]
-    ids = ordered[first].astype(np.int64)
+    is_first = np.ones(features.size, bool)
+    is_first[1:] = ordered[1:] != ordered[:-1]
+    ids = ordered[is_first].astype(np.int64)
     del ordered
     columns = np.empty(features.size, np.int32)
-    columns[order] = np.cumsum(first, dtype=np.int32) - np.int32(1)
+    columns[order] = np.cumsum(is_first, dtype=np.int32) - np.int32(1)
     return ids, columns

@@ -1,6 +1,6 @@
-"""Linear models with few columns, in batch: projected gradient down to a number of columns, and the fit of those.
+"""Linear models with few columns, in batch: projected gradient, and the fit of chosen columns.
 
-For columns that are standardised and can be multiplied: ``ColumnSet``.
+Columns are standardised and given as a ``ColumnSet``, which can multiply them.
 """
 
 from __future__ import annotations
@@ -25,19 +25,22 @@ TASK_OF_LOSS = (
     {"auto": "auto"} | dict.fromkeys(LOSSES, "classification") | {"squared": "regression"}
 )
 AUTO_LOSS: dict[Kind, str] = {"numbers": "squared", "classes": "logistic"}
-LOSS = one_of(*TASK_OF_LOSS)  # what the parameter ``loss`` may be
+LOSS = one_of(*TASK_OF_LOSS)  # the values of the parameter ``loss``
 
 MAX_STEPS = 500
 MAX_HALVINGS = 30
-TOLERANCE = 1e-7  # of the loss: a step that gains less is the last one
+TOLERANCE = 1e-7  # relative to the loss: stop after a step that gains less
 NEWTON_STEPS = 50
 MIN_RIDGE = 1e-8
-MIN_CURVATURE = 0.05  # of the largest: where a loss is flat, its second derivative says nothing
+MIN_CURVATURE = 0.05  # of the largest, because a flat loss has no useful second derivative
 
 
 @dataclass(frozen=True)
 class TargetOptions:
-    """What parameters say of the target; one that a method does not have is as its default here says."""
+    """The parameters that concern the target.
+
+    A parameter that a method does not have takes the default given here.
+    """
 
     task: Any = "auto"
     class_weight: Any = None
@@ -47,13 +50,13 @@ class ColumnSet(Protocol):
     """Columns of mean 0 and variance 1."""
 
     def products(self, vector: F64) -> F64:
-        """z'vector / n of every column."""
+        """Return z'vector / n for every column z."""
 
     def combine(self, weights: F64, intercept: float) -> F64:
-        """The intercept and all columns times their weights, a score per row."""
+        """Return the intercept plus the weighted sum of the columns, a score per row."""
 
     def dense(self, columns: I64) -> F64:
-        """Some columns written out, a line each."""
+        """Return some columns as a dense array, one line each."""
 
 
 class Fit(NamedTuple):
@@ -65,7 +68,7 @@ class Fit(NamedTuple):
 
 
 class Slopes(NamedTuple):
-    """The loss of some scores: its derivatives per row, and its mean."""
+    """The loss at given scores: its derivatives per row, and its mean."""
 
     first: F64
     second: F64
@@ -73,99 +76,99 @@ class Slopes(NamedTuple):
 
 
 def slopes_at(loss: int, scores: F64, y: F64) -> Slopes:
-    """How the loss changes at some scores."""
+    """Return the loss and its derivatives at given scores."""
     first, second = np.empty(y.size), np.empty(y.size)
     return Slopes(first, second, slopes(loss, scores, y, first, second))
 
 
 def curvature(loss: int, second: F64) -> float:
-    """The mean second derivative, or what it is at least taken to be."""
+    """Return the mean second derivative, at least ``MIN_CURVATURE`` of the largest."""
     return max(float(second.mean()), MIN_CURVATURE * CURVATURE[loss])
 
 
-def largest(values: F64, most: int) -> I64:
-    """Where the largest magnitudes are, ascending; of equal ones the first."""
-    return np.sort(np.argsort(-np.abs(values), kind="stable")[:most])
+def find_largest(values: F64, n_largest: int) -> I64:
+    """Return the positions of the largest magnitudes, ascending; ties go to the first."""
+    return np.sort(np.argsort(-np.abs(values), kind="stable")[:n_largest])
 
 
-def project(columns: ColumnSet, loss: int, y: F64, most: int) -> Fit:
-    """Minimise the loss with ``most`` columns by projected gradient, from 0.
+def project(columns: ColumnSet, loss: int, y: F64, n_columns: int) -> Fit:
+    """Minimise the loss with ``n_columns`` columns by projected gradient, from 0.
 
-    Every step is as long as is best along the columns in use (Blumensath, Davies 2010), and halved
+    Every step has the best length along the columns in use (Blumensath, Davies 2010), and is halved
     while the loss would rise; then all but the largest weights become 0.
     """
     weights, intercept = np.zeros(0), 0.0
     scores = np.zeros(y.size)
-    now = slopes_at(loss, scores, y)
+    current = slopes_at(loss, scores, y)
     for _ in range(MAX_STEPS):
-        gradient = columns.products(now.first)
+        gradient = columns.products(current.first)
         if not weights.size:
             weights = np.zeros(gradient.size)
-        used = np.flatnonzero(weights) if weights.any() else largest(gradient, most)
-        along = np.zeros(gradient.size)
-        along[used] = gradient[used]
-        direction = columns.combine(along, 0.0)
-        bend = float(
-            (np.maximum(now.second, MIN_CURVATURE * CURVATURE[loss]) * direction**2).mean()
+        support = np.flatnonzero(weights) if weights.any() else find_largest(gradient, n_columns)
+        restricted = np.zeros(gradient.size)
+        restricted[support] = gradient[support]
+        direction = columns.combine(restricted, 0.0)
+        step_curvature = float(
+            (np.maximum(current.second, MIN_CURVATURE * CURVATURE[loss]) * direction**2).mean()
         )
-        length = float(along @ along) / bend if bend > 0.0 else 0.0
-        shift = float(now.first.mean()) / curvature(loss, now.second)
+        length = float(restricted @ restricted) / step_curvature if step_curvature > 0.0 else 0.0
+        shift = float(current.first.mean()) / curvature(loss, current.second)
         for _ in range(MAX_HALVINGS):
-            stepped = weights - length * gradient
-            kept = largest(stepped, most)
-            trial = np.zeros(stepped.size)
-            trial[kept] = stepped[kept]
+            moved = weights - length * gradient
+            kept = find_largest(moved, n_columns)
+            trial = np.zeros(moved.size)
+            trial[kept] = moved[kept]
             scores = columns.combine(trial, intercept - shift)
-            then = slopes_at(loss, scores, y)
-            if then.loss <= now.loss:
+            proposed = slopes_at(loss, scores, y)
+            if proposed.loss <= current.loss:
                 break
             length, shift = length / 2.0, shift / 2.0
         else:
             break
-        settled = now.loss - then.loss <= TOLERANCE * now.loss and np.array_equal(
+        has_converged = current.loss - proposed.loss <= TOLERANCE * current.loss and np.array_equal(
             trial != 0.0, weights != 0.0
         )
-        weights, intercept, now = trial, intercept - shift, then
-        if settled:
+        weights, intercept, current = trial, intercept - shift, proposed
+        if has_converged:
             break
-    chosen = np.flatnonzero(weights)
-    return Fit(chosen, weights[chosen], intercept)
+    selected = np.flatnonzero(weights)
+    return Fit(selected, weights[selected], intercept)
 
 
 def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
-    """The least loss with some columns, by Newton's method.
+    """Minimise the loss with the chosen columns by Newton's method.
 
-    A ridge of 1 / n, half of the squared weights beside the losses of all rows added up, keeps the
-    weights finite where classes can be told apart without a mistake; a slight one does where
-    columns of a regression follow from others.
+    The ridge is 1 / n: half of the squared weights is added to the sum of the losses of all rows.
+    It keeps weights finite where classes can be separated without a mistake. For regression a small
+    ridge does the same where columns are linearly dependent.
     """
     ridge = MIN_RIDGE if loss == SQUARED else 1.0 / y.size
-    lines = columns.dense(chosen)
+    values = columns.dense(chosen)
     weights, intercept = np.zeros(chosen.size), 0.0
-    now = slopes_at(loss, np.zeros(y.size), y)
-    cost = now.loss
+    current = slopes_at(loss, np.zeros(y.size), y)
+    cost = current.loss
     for _ in range(NEWTON_STEPS):
-        second = now.second if loss == SQUARED else np.maximum(now.second, 1e-9)
-        centre = lines @ second / second.sum()
-        apart = lines - centre[:, None]
-        bend = (apart * second) @ apart.T / y.size
-        bend[np.diag_indices_from(bend)] += ridge
-        # the intercept follows from the rest: at its best for every step of the weights
-        pull = apart @ now.first / y.size + ridge * weights
-        step = np.linalg.solve(bend, pull)
-        level = float(now.first.sum() / second.sum()) - float(centre @ step)
+        second = current.second if loss == SQUARED else np.maximum(current.second, 1e-9)
+        centre = values @ second / second.sum()
+        centred = values - centre[:, None]
+        hessian = (centred * second) @ centred.T / y.size
+        hessian[np.diag_indices_from(hessian)] += ridge
+        # The intercept follows from the weights: it is optimal for every step of theirs.
+        gradient = centred @ current.first / y.size + ridge * weights
+        step = np.linalg.solve(hessian, gradient)
+        intercept_step = float(current.first.sum() / second.sum()) - float(centre @ step)
         for _ in range(MAX_HALVINGS):
-            trial, base = weights - step, intercept - level
-            then = slopes_at(loss, base + trial @ lines, y)
-            value = then.loss + 0.5 * ridge * float(trial @ trial)
+            trial, trial_intercept = weights - step, intercept - intercept_step
+            proposed = slopes_at(loss, trial_intercept + trial @ values, y)
+            value = proposed.loss + 0.5 * ridge * float(trial @ trial)
             if value <= cost:
                 break
-            step, level = step / 2.0, level / 2.0
+            step, intercept_step = step / 2.0, intercept_step / 2.0
         else:
             break
-        settled = cost - value <= 1e-10 * cost
-        weights, intercept, now, cost = trial, base, then, value
-        if settled or loss == SQUARED:
+        has_converged = cost - value <= 1e-10 * cost
+        weights, intercept, current, cost = trial, trial_intercept, proposed, value
+        if has_converged or loss == SQUARED:
             break
     return Fit(chosen, weights, intercept)
 
@@ -174,7 +177,7 @@ def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
 
 
 def target_for(method: Method, params: Any, y: Any, origin: str = "") -> Target:
-    """Return the target of rows that are all known, of a kind that a method can learn with some parameters."""
+    """Return the target of complete labels, of a kind that the method can learn."""
     if not method.fits_model:
         options: TargetOptions = options_of(TargetOptions, params)
         return read_target(y, options.task, method.targets, options.class_weight, origin)
@@ -188,9 +191,9 @@ def target_for(method: Method, params: Any, y: Any, origin: str = "") -> Target:
     target = read_target(y, TASK_OF_LOSS[loss], BOTH, origin=origin)
     if target.kind == "classes" and target.n_classes > 2:
         raise DataError(
-            f"{prefix(origin)}the target has {target.n_classes:,} classes, and {method.name} tells"
-            f" two apart; for numbers set {spell('loss', 'squared')}, for many classes take another"
-            " method, such as sofs or saola"
+            f"{prefix(origin)}the target has {target.n_classes:,} classes, and {method.name}"
+            f" supports only two; for numbers set {spell('loss', 'squared')}, for many classes use"
+            " another method, such as sofs or saola"
         )
     return target
 
@@ -201,7 +204,10 @@ def loss_of(target: Target, loss: str) -> int:
 
 
 def standardized(target: Target) -> F64:
-    """Return the target as losses take it: of mean 0 and variance 1, or -1 and 1 for the first and second class."""
+    """Return the target in the form that losses take.
+
+    Numbers have mean 0 and variance 1; the first class is -1 and the second 1.
+    """
     if target.kind == "classes":
         return np.where(target.codes > 0, 1.0, -1.0)
     return target.numbers * float(np.sqrt(target.n_rows))
@@ -210,13 +216,21 @@ def standardized(target: Target) -> F64:
 def in_given_units(
     target: Target, loss: int, ids: I64, weights: F64, intercept: float, centres: F64, scales: F64
 ) -> LinearModel:
-    """Return the model for columns and a target as they came, from one for standardised ones."""
-    of_classes = target.kind == "classes"
-    size, middle = (
-        (1.0, 0.0) if of_classes else (target.scale / np.sqrt(target.n_rows), target.centre)
+    """Convert a model of standardised columns to one of the original columns and target."""
+    is_classification = target.kind == "classes"
+    target_scale, target_centre = (
+        (1.0, 0.0) if is_classification else (target.scale / np.sqrt(target.n_rows), target.centre)
     )
     order = np.argsort(ids)
-    slopes = size * weights / scales
-    level = middle + size * intercept - float((slopes * centres).sum())
-    classes = target.classes if of_classes else None
-    return LinearModel(ids[order], slopes[order], level, classes, of_classes and loss == LOGISTIC)
+    coefficients = target_scale * weights / scales
+    given_intercept = (
+        target_centre + target_scale * intercept - float((coefficients * centres).sum())
+    )
+    classes = target.classes if is_classification else None
+    return LinearModel(
+        ids[order],
+        coefficients[order],
+        given_intercept,
+        classes,
+        is_classification and loss == LOGISTIC,
+    )

@@ -1,10 +1,10 @@
-"""Parameters of methods: the fields of a dataclass, each declared with what it may be.
+"""Parameters of methods: the fields of a dataclass, each declared with its checks.
 
     eta: float = parameter(0.1, between(*STEPS))
 
-The ranges are as wide as data of any scale can ask for, and so narrow that no product in a kernel
+The ranges are as wide as data of any scale may need, and so narrow that no product in a kernel
 overflows: values of rows are float32, up to 3.4e38, and a row has weights up to 10^12. Values
-outside of them are rejected.
+outside these ranges are rejected.
 """
 
 from __future__ import annotations
@@ -19,23 +19,22 @@ from ..errors import ParameterError
 
 MAX_COUNT = 2**63 - 1  # an int64
 MAX_FLOAT = int(np.finfo(np.float64).max)
-MAX_FEATURES = 2**31  # that can be kept: a kept one is known by an int32
+MAX_FEATURES = 2**31  # that can be kept: kept features are numbered by int32
 
-# A squared length of rows: those of float32 are from 10^-90 to 10^77 times the width.
+# Squared lengths of rows: those of float32 are from 10^-90 to 10^77 times the width.
 GAMMAS = 1e-90, 1e90
-STEPS = 1e-80, 1e20  # a step times a squared length is to be about 1
-RADII = 1e-30, 1e30  # of a ball of weights
+STEPS = 1e-80, 1e20  # a step times a squared length should be about 1
+RADII = 1e-30, 1e30  # of the ball that holds the weights
 PENALTIES = 0.0, 1e20
-# With a half-life below one row a learner would have forgotten every row before it meets the next.
+# With a half-life below one row a learner would forget every row before it learns the next.
 HALF_LIVES = 1.0, 1e15
 FRACTIONS = 1e-6, 1.0  # of rows to explore: values are divided by it
 MAX_EPOCHS = 1_000_000
 MAX_CELLS = 1 << 40
 MAX_WEIGHT = 1e12  # of a row or a class
 
-Check = Callable[
-    [Any, str, Any], None
-]  # of all parameters, a name and its value: raises ParameterError
+# Takes all parameters, a name and its value; raises ParameterError.
+Check = Callable[[Any, str, Any], None]
 
 
 # ---- declaring
@@ -47,12 +46,12 @@ def parameter(default: Any, *checks: Check) -> Any:
 
 
 def checked(*checks: Check) -> dict[str, tuple[Check, ...]]:
-    """Return the metadata of a field whose values must pass some checks."""
+    """Return the metadata of a field whose values must pass the checks."""
     return {"checks": checks}
 
 
 def check_parameters(params: Any) -> None:
-    """Raise ParameterError if a parameter has a value that it cannot have."""
+    """Raise ParameterError if a parameter has an invalid value."""
     for declared in fields(params):
         for check in declared.metadata["checks"]:
             check(params, declared.name, getattr(params, declared.name))
@@ -66,23 +65,26 @@ def parameters_of(params: Any) -> dict[str, Any]:
 
 
 def options_of(options: type[Any], params: Any) -> Any:
-    """Return a dataclass of options filled from parameters; options that a method does not have keep their default."""
+    """Return a dataclass of options filled from parameters.
+
+    Options that a method does not have keep their default.
+    """
     names = {declared.name for declared in fields(params)} & {
         declared.name for declared in fields(options)
     }
     return options(**{name: getattr(params, name) for name in names})
 
 
-# ---- what a parameter may be
+# ---- checks
 
 
 def fits(test: Callable[[Any], bool], expected: str) -> Check:
-    """Return a check of a value by itself."""
+    """Return a check of a single value."""
     return together(lambda params, value: test(value), expected)
 
 
 def together(test: Callable[[Any, Any], bool], expected: str) -> Check:
-    """Return a check of a value beside all other parameters."""
+    """Return a check of a value that depends on other parameters."""
 
     def check(params: Any, name: str, value: Any) -> None:
         require(test(params, value), name, value, expected)
@@ -91,7 +93,7 @@ def together(test: Callable[[Any, Any], bool], expected: str) -> Check:
 
 
 def one_of(*allowed: Any) -> Check:
-    """Return a check that a value is one of some."""
+    """Return a check that a value is one of the allowed ones."""
 
     def check(params: Any, name: str, value: Any) -> None:
         if not any(
@@ -103,24 +105,29 @@ def one_of(*allowed: Any) -> Check:
     return check
 
 
-def between(low: float, high: float, *otherwise: Any, words: str = "") -> Check:
-    """Return a check that a value is a number in a range, or one of a few others, which ``words`` name."""
-    named = words or "".join(f"{value!r} or " for value in otherwise)
+def between(low: float, high: float, *alternatives: Any, words: str = "") -> Check:
+    """Return a check that a value is a number in a range, or one of a few alternatives.
 
-    def test(value: Any) -> bool:
-        other = value is None or isinstance(value, str)
+    ``words`` names the alternatives in messages.
+    """
+    alternatives_text = words or "".join(f"{value!r} or " for value in alternatives)
+
+    def is_allowed(value: Any) -> bool:
+        is_not_number = value is None or isinstance(value, str)
         return (
-            value in otherwise if other else is_number(value) and low <= to_builtin(value) <= high
+            value in alternatives
+            if is_not_number
+            else is_number(value) and low <= to_builtin(value) <= high
         )
 
-    return fits(test, f"{named}a number from {low:g} to {high:g}")
+    return fits(is_allowed, f"{alternatives_text}a number from {low:g} to {high:g}")
 
 
-def count(most: int, optional: bool = False) -> Check:
-    """Return a check that a value is an integer from 1 to ``most``, or None if that is allowed."""
+def count(maximum: int, optional: bool = False) -> Check:
+    """Return a check that a value is an integer from 1 to ``maximum``, or None if optional."""
     return fits(
-        lambda value: (optional and value is None) or (is_integer(value) and 1 <= value <= most),
-        f"{'None or ' if optional else ''}an integer from 1 to {most:,}",
+        lambda value: (optional and value is None) or (is_integer(value) and 1 <= value <= maximum),
+        f"{'None or ' if optional else ''}an integer from 1 to {maximum:,}",
     )
 
 
@@ -152,12 +159,12 @@ def require(condition: bool, name: str, value: Any, expected: str) -> None:
 
 
 def is_integer(value: Any) -> bool:
-    """Return True for an integer that is not a truth value."""
+    """Return True for an integer that is not a boolean."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def is_number(value: Any) -> bool:
-    """Return True for a finite number, no larger than a float64 can be, that is not a truth value."""
+    """Return True for a finite number within float64 that is not a boolean."""
     if is_integer(value):
         return abs(int(value)) <= MAX_FLOAT
     return isinstance(value, float | np.floating) and bool(np.isfinite(value))
@@ -166,10 +173,10 @@ def is_number(value: Any) -> bool:
 # ---- in models
 
 
-def count_of(header: dict[str, Any], name: str, most: int = MAX_COUNT) -> int:
-    """Return a number of things in the header of a model."""
+def count_of(header: dict[str, Any], name: str, maximum: int = MAX_COUNT) -> int:
+    """Return a count from the header of a model; raise ValueError if it is out of range."""
     value = header[name]
-    ensure(is_integer(value) and 0 <= value <= most, f"{name} is {str(value)[:40]!r}")
+    ensure(is_integer(value) and 0 <= value <= maximum, f"{name} is {str(value)[:40]!r}")
     return int(value)
 
 
@@ -180,9 +187,9 @@ def ensure(condition: Any, fault: str) -> None:
 
 
 def to_builtin(value: Any) -> Any:
-    """Return NumPy's numbers and arrays, as searches over parameters hand out, as Python's own; a generator as None.
+    """Convert NumPy's numbers and arrays to Python's own; return None for a generator.
 
-    What a generator would draw next is saved apart.
+    Searches over parameters pass NumPy values. The state of a generator is saved separately.
     """
     if isinstance(value, np.generic | np.ndarray):
         return value.tolist()
@@ -190,12 +197,12 @@ def to_builtin(value: Any) -> Any:
 
 
 def as_json(value: Any) -> Any:
-    """Return a parameter as JSON gives it back: keys of any kind become pairs."""
+    """Return a parameter in a form that JSON can hold: a dictionary becomes a list of pairs."""
     if isinstance(value, dict):
         return {"pairs": [[to_builtin(key), weight] for key, weight in value.items()]}
     return value
 
 
 def from_json(value: Any) -> Any:
-    """Return what ``as_json`` was given."""
+    """Return the parameter that ``as_json`` was given."""
     return dict(map(tuple, value["pairs"])) if isinstance(value, dict) else value

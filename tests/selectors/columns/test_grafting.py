@@ -171,7 +171,7 @@ def test_columns_that_never_vary_one_column_and_none_that_is_good_enough():
     with pytest.warns(UserWarning, match="no feature was selected; try a smaller penalty: 0.2"):
         empty = ss.Grafting(5, penalty=2.0).fit(X, y)
     np.testing.assert_allclose(empty.predict(X[:3]), y.mean())
-    with pytest.warns(UserWarning, match="no feature was selected; look whether"):
+    with pytest.warns(UserWarning, match="no feature was selected; check how"):
         ss.Grafting(5).fit(np.ones((400, 2)), y)
 
 
@@ -195,7 +195,7 @@ def test_equations_of_columns_that_follow_from_others_have_a_finite_solution():
     ("loss", "y", "message"),
     [
         ("squared", ["a", "b"] * 5, "loss='squared' is for numbers, and the target holds 'a'"),
-        ("auto", [0, 1, 2, 3, 4] * 2, "the target has 5 classes, and grafting tells two apart"),
+        ("auto", [0, 1, 2, 3, 4] * 2, "the target has 5 classes, and grafting supports only two"),
         ("squared_hinge", np.arange(10) + 0.5, "has 10 classes"),
         ("auto", [1] * 10, "is 1 in all rows"),
     ],

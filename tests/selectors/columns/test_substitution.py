@@ -334,7 +334,7 @@ def test_steps_that_are_too_long_are_said():
         (
             "auto",
             [0, 1, 2, 3, 4] * 2,
-            "the target has 5 classes, and online-substitution tells two apart; for numbers",
+            "the target has 5 classes, and online-substitution supports only two; for numbers",
         ),
         ("logistic", [0, 1, 2, 3, 4] * 2, "has 5 classes"),
         ("squared_hinge", np.arange(10) + 0.5, "has 10 classes"),

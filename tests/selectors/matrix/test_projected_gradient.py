@@ -151,7 +151,7 @@ def test_rare_classes():
         (
             "auto",
             [0, 1, 2, 3, 4] * 2,
-            "the target has 5 classes, and projected-gradient tells two apart",
+            "the target has 5 classes, and projected-gradient supports only two",
         ),
         ("squared_hinge", np.arange(10) + 0.5, "has 10 classes"),
         ("auto", [1] * 10, "is 1 in all rows"),

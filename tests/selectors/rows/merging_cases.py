@@ -24,6 +24,7 @@ COUNTS = ("rows", "nonzeros", "mistakes", "updates")
 
 
 def block_of(rows: list[Row], width: int = N_FEATURES, dense: bool = False) -> RowBlock:
+    """Return rows as a block."""
     y = np.array([answer for _, answer in rows])
     if dense:
         return dense_block(np.array([[x.get(j, 0.0) for j in range(width)] for x, _ in rows]), y)
@@ -38,7 +39,10 @@ def block_of(rows: list[Row], width: int = N_FEATURES, dense: bool = False) -> R
 
 
 def random_rows(n: int, seed: int, n_classes: int = 2) -> list[Row]:
-    """Rows of a few features each, the first of which say something about the class or the number."""
+    """Return rows of a few features each.
+
+    The first features are related to the class or the number.
+    """
     random = np.random.default_rng(seed)
     rows: list[Row] = []
     for _ in range(n):
@@ -50,34 +54,41 @@ def random_rows(n: int, seed: int, n_classes: int = 2) -> list[Row]:
 
 
 def first_rows(n_classes: int) -> list[Row]:
-    """Rows without values, of which nothing is learned but where the numbers of a target are: around 5."""
+    """Return rows without values, from which only the centre of a numeric target is learned: 5."""
     return [] if n_classes else [({}, 4.0 + 2.0 * (row % 2)) for row in range(32)]
 
 
-def started(
+def start_model(
     cls: Any, n_classes: int = 2, width: int | None = N_FEATURES, dense: bool = False, **params: Any
 ) -> Model:
-    """A model that knows which classes there are, or where the numbers are."""
+    """Return a model that knows its classes, or the centre of its numbers."""
     learner = cls.make(**{"n_features_to_select": 5, "normalize": False, **params})
     learner.start(width, range(n_classes) if n_classes else None)
-    return gone_on(learner.model(), first_rows(n_classes), width or 1, dense).model()
+    return continue_learning(learner.model(), first_rows(n_classes), width or 1, dense).model()
 
 
-def gone_on(
+def continue_learning(
     model: Model, rows: list[Row], width: int = N_FEATURES, dense: bool = False, times: int = 1
 ) -> Any:
-    """A learner that goes on from a model with some rows, as one of some parts; the model stays as it is."""
+    """Return a learner that continues from a model with some rows, as one of several parts.
+
+    The model does not change.
+    """
     learner: Any = find_method(model.method).load(model.copy()).as_part(times)
     return learner.partial_fit_block(block_of(rows, width, dense)) if rows else learner
 
 
-def merged(base: Model, parts: list[Any], divisor: float | None = None) -> Any:
+def merge(base: Model, parts: list[Any], divisor: float | None = None) -> Any:
+    """Return the learner of the merged model."""
     model = merge_models(base, [part.model() for part in parts], divisor)
     return find_method(model.method).load(model)
 
 
 def contents(learner: Any) -> dict[str, Any]:
-    """What a learner has, feature by feature, as the oracle takes it: read from the arrays one by one."""
+    """Return what a learner has learned, feature by feature, in the form of the oracle.
+
+    It is read from the arrays one by one.
+    """
     state, addresses = learner.memory.state, learner.memory.addresses
     n_vectors = state.bias.shape[0]
     scale = float(state.scale[0]) if "scale" in state._fields else 1.0
@@ -89,18 +100,18 @@ def contents(learner: Any) -> dict[str, Any]:
             continue
         flag = 0 if entries.dtype == np.float64 else struct.unpack("<i", entries[0].tobytes())[0]
         if flag < 0:
-            excess = np.atleast_1d(state.excess[-1 - flag]).tolist()
+            gains = np.atleast_1d(state.excess[-1 - flag]).tolist()
             weight[j] = np.atleast_1d(state.weight[-1 - flag]).tolist()
         else:
             numbers = (entries.view(np.float32) if entries.dtype == np.int32 else entries).tolist()
             if isinstance(state, SecondOrderState):  # a bound, then class by class
                 per_class = (len(numbers) - 1) // n_vectors
                 numbers = numbers[1::per_class] + (numbers[2::2] if per_class == 2 else [])
-            excess, weight[j] = numbers[:n_vectors], numbers[n_vectors:] or [0.0] * n_vectors
-        precision[j] = [1.0 + e * scale for e in excess]
+            gains, weight[j] = numbers[:n_vectors], numbers[n_vectors:] or [0.0] * n_vectors
+        precision[j] = [1.0 + gain * scale for gain in gains]
     precision[oracle.INTERCEPT] = (1.0 + state.bias[:, 1] * scale).tolist()
     weight[oracle.INTERCEPT] = state.bias[:, 0].tolist()
-    usual = state.usual.tolist() if isinstance(state, SignalState) else [0.0, 0.0]
+    error_scale = state.usual.tolist() if isinstance(state, SignalState) else [0.0, 0.0]
     counts = (
         learner.results.n_rows_,
         learner.results.n_nonzero_,
@@ -109,31 +120,31 @@ def contents(learner: Any) -> dict[str, Any]:
     return {
         "precision": precision,
         "weight": weight,
-        "usual": usual,
+        "usual": error_scale,
         **dict(zip(COUNTS, counts, strict=True)),
     }
 
 
-def assert_close(found: dict[str, Any], expected: dict[str, Any], tolerance: float) -> None:
-    """Two contents are the same; what is in one of them alone is of precision 1 and weight 0."""
+def assert_close(actual: dict[str, Any], expected: dict[str, Any], tolerance: float) -> None:
+    """Check that two contents are equal; a feature in only one has precision 1 and weight 0."""
     for name, start in (("precision", 1.0), ("weight", 0.0)):
-        for j in found[name].keys() | expected[name].keys():
-            absent = [start] * len(found[name][oracle.INTERCEPT])
-            ours, theirs = found[name].get(j, absent), expected[name].get(j, absent)
+        for j in actual[name].keys() | expected[name].keys():
+            absent = [start] * len(actual[name][oracle.INTERCEPT])
+            ours, theirs = actual[name].get(j, absent), expected[name].get(j, absent)
             np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
-    np.testing.assert_allclose(found["usual"], expected["usual"], rtol=tolerance)
-    assert [found[name] for name in COUNTS] == [expected[name] for name in COUNTS]
+    np.testing.assert_allclose(actual["usual"], expected["usual"], rtol=tolerance)
+    assert [actual[name] for name in COUNTS] == [expected[name] for name in COUNTS]
 
 
 def assert_same(a: Any, b: Any, tolerance: float) -> None:
-    """Two learners have learned the same."""
+    """Check that two learners have learned the same."""
     assert_close(contents(a), contents(b), tolerance)
     assert a.results.selection().indices.tolist() == b.results.selection().indices.tolist()
     np.testing.assert_allclose(
         a.results.selection().scores, b.results.selection().scores, rtol=tolerance
     )
     targets = (arrays_of(learner.memory.target.state()) for learner in (a, b))
-    for ours, theirs in zip(*(known.values() for known in targets), strict=True):
+    for ours, theirs in zip(*(arrays.values() for arrays in targets), strict=True):
         np.testing.assert_allclose(
             ours, theirs, rtol=max(tolerance, 1e-12), atol=max(tolerance, 1e-12)
         )

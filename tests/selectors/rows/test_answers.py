@@ -1,4 +1,4 @@
-"""What came out, in the user's terms: weights and intercept, the class a feature speaks for, probabilities, AUC."""
+"""Results in the user's terms: weights, intercept, predicted classes, probabilities, AUC."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from streamsieve.kernels.rows.calibration import MIXED, OFFSET, SLOPE, calibrate
 from streamsieve.registry import METHODS, find_method
 from streamsieve.selectors.rows.calibration import (
     check_calibration,
-    merged_calibration,
-    probabilities,
-    swapped,
+    compute_probabilities,
+    merge_calibrations,
+    swap_calibration,
 )
 from tests.checks.data import sparse_stream
 from tests.paths import TEST, TRAIN
@@ -41,7 +41,8 @@ ROW_METHODS = [
 ]
 
 
-def made(method: str, **params: Any) -> Any:
+def make_estimator(method: str, **params: Any) -> Any:
+    """Return an estimator of five features."""
     estimator = estimator_class(method)
     seed = {"random_state": 3} if "random_state" in estimator.method.parameter_names else {}
     return estimator(5, **seed, **params)
@@ -64,7 +65,7 @@ def unit_rows(X: Any) -> Any:
 @pytest.mark.parametrize("normalize", [False, "l2"])
 def test_weights_and_intercept_make_the_scores(method: str, normalize: Any) -> None:
     X, y = sparse_stream()
-    selector = made(method, normalize=normalize).fit(X, y)
+    selector = make_estimator(method, normalize=normalize).fit(X, y)
     rows = (
         X
         if not normalize or method != "ofs-partial"
@@ -81,7 +82,7 @@ def test_weights_and_intercept_make_the_scores(method: str, normalize: Any) -> N
 @pytest.mark.parametrize("method", [method for method in ROW_METHODS if method != "ofs-partial"])
 def test_many_classes_have_a_row_of_weights_each(method: str) -> None:
     X, y = many_classes()
-    selector = made(method, normalize=False).fit(X, y)
+    selector = make_estimator(method, normalize=False).fit(X, y)
     assert selector.coef_.shape == (4, X.shape[1])
     assert selector.intercept_.shape == (4,)
     scores = (X @ selector.coef_.T).toarray() + selector.intercept_
@@ -118,7 +119,7 @@ def test_weights_of_a_billion_features_are_as_light_as_the_selection() -> None:
     assert selector.coef_.indices.tolist() == ids.tolist()
 
 
-# ---- the class a feature speaks for
+# ---- the class that a feature predicts
 
 
 def test_a_feature_speaks_for_the_class_that_it_is_found_in(tmp_path: Path) -> None:
@@ -127,30 +128,33 @@ def test_a_feature_speaks_for_the_class_that_it_is_found_in(tmp_path: Path) -> N
     X = random.random((600, 8)) < 0.1
     for code, label in enumerate(("warm", "cold", "mild")):
         X[:, 2 * code] |= (y == label) & (random.random(600) < 0.8)
-    for classes, spoken in (
+    for classes, class_of in (
         (["cold", "warm"], {0: "warm", 2: "cold"}),
         (None, {0: "warm", 2: "cold", 4: "mild"}),
     ):
         rows = np.isin(y, classes) if classes else np.ones(600, bool)
-        folder = tmp_path / str(len(spoken))
+        folder = tmp_path / str(len(class_of))
         names = np.array([f"word {j}" for j in range(8)])
         source = ss.sources.arrays.ArraySource(
             csr_array(X[rows].astype(float)), y[rows], names, name=""
         )
         record = ss.select(
-            source, n_features_to_select=len(spoken), classes=classes or np.unique(y), output=folder
+            source,
+            n_features_to_select=len(class_of),
+            classes=classes or np.unique(y),
+            output=folder,
         )
         assert (
             dict(zip(record.selection.indices.tolist(), record.details["speaks_for"], strict=True))
-            == spoken
+            == class_of
         )
         coef = record.selector.coef_.toarray()[:, record.selection.indices]
         np.testing.assert_array_equal(np.atleast_2d(np.array(record.details["weights"]).T), coef)
         table = list(csv.DictReader((folder / "selection.csv").read_text().splitlines()))
         assert list(table[0]) == ["feature", "index", "score", "weight", "class"]
-        assert {int(line["index"]): line["class"] for line in table} == spoken
+        assert {int(line["index"]): line["class"] for line in table} == class_of
         assert {line["feature"] for line in table} == {f"word {line['index']}" for line in table}
-        best = np.array(coef).max(axis=0) if len(spoken) == 3 else coef[0]
+        best = np.array(coef).max(axis=0) if len(class_of) == 3 else coef[0]
         assert sorted(float(line["weight"]) for line in table) == sorted(best.tolist())
         again = workflow.resume(folder)
         assert again.ranked() == record.ranked()
@@ -183,18 +187,18 @@ def test_the_majority_is_in_the_record() -> None:
 @pytest.mark.parametrize("method", ROW_METHODS)
 def test_the_most_probable_class_is_the_one_predicted(method: str) -> None:
     X, y = sparse_stream()
-    selector = made(method).fit(X, y)
-    chances = selector.predict_proba(X)
-    assert chances.shape == (len(y), 2)
-    np.testing.assert_allclose(chances.sum(axis=1), 1.0, rtol=1e-12)
-    assert (selector.classes_[chances.argmax(axis=1)] == selector.predict(X)).all()
+    selector = make_estimator(method).fit(X, y)
+    probabilities = selector.predict_proba(X)
+    assert probabilities.shape == (len(y), 2)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0, rtol=1e-12)
+    assert (selector.classes_[probabilities.argmax(axis=1)] == selector.predict(X)).all()
     order = np.argsort(selector.decision_function(X), kind="stable")
-    assert (np.diff(chances[order, 1]) >= 0).all(), "a larger score is never less likely"
+    assert (np.diff(probabilities[order, 1]) >= 0).all(), "a larger score is never less likely"
     if method != "ofs-partial":
-        selector = made(method).fit(*many_classes())
-        chances = selector.predict_proba(X)
-        assert chances.shape == (len(y), 4)
-        assert (selector.classes_[chances.argmax(axis=1)] == selector.predict(X)).all()
+        selector = make_estimator(method).fit(*many_classes())
+        probabilities = selector.predict_proba(X)
+        assert probabilities.shape == (len(y), 4)
+        assert (selector.classes_[probabilities.argmax(axis=1)] == selector.predict(X)).all()
 
 
 def test_rounding_does_not_part_probability_and_prediction() -> None:
@@ -202,15 +206,17 @@ def test_rounding_does_not_part_probability_and_prediction() -> None:
     tiny = np.array([5e-324, 1e-300, 1e-17, 0.0, -0.0, -5e-324, -1e-17, 1e300, -1e300, 1.0, -1.0])
     for slope, offset in ((1.0, 0.0), (1.0, -5.0), (1.0, 5.0), (1e-9, 1.0), (1e6, -1.0)):
         calibration[[SLOPE, OFFSET]] = slope, offset
-        assert (probabilities(tiny, calibration).argmax(axis=1) == (tiny > 0)).all()
+        assert (compute_probabilities(tiny, calibration).argmax(axis=1) == (tiny > 0)).all()
         close = np.array(
             [[1.0, 1.0 + 2e-16, 0.0], [0.0, 0.0, 5e-324], [3.0, 3.0, 3.0], [-1e300, 1e300, 1e300]]
         )
-        assert (probabilities(close, calibration).argmax(axis=1) == close.argmax(axis=1)).all()
+        assert (
+            compute_probabilities(close, calibration).argmax(axis=1) == close.argmax(axis=1)
+        ).all()
 
 
-def fitted(scores: NDArray[Any], y: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
-    """Slope and offset of largest likelihood, where row t counts ``rows[t]`` times."""
+def fit_by_likelihood(scores: NDArray[Any], y: NDArray[Any], rows: NDArray[Any]) -> NDArray[Any]:
+    """Return slope and offset of largest likelihood; row t counts ``rows[t]`` times."""
 
     def loss(at: NDArray[Any]) -> float:
         odds = at[0] * scores + at[1]
@@ -229,16 +235,16 @@ def test_one_step_per_row_comes_to_the_batch_fit(size: float) -> None:
     weights = random.choice([0.5, 1.0, 3.0], 4000)
     calibration = np.zeros(CALIBRATED)
     calibrate(size * scores[:, None], y, weights * 1e-3, calibration)
-    expected = fitted(scores, y, weights * np.arange(1, 4001))
-    found = calibration[SLOPE] * size, calibration[OFFSET]
-    np.testing.assert_allclose(found, expected, atol=0.05)
+    expected = fit_by_likelihood(scores, y, weights * np.arange(1, 4001))
+    slope_and_offset = calibration[SLOPE] * size, calibration[OFFSET]
+    np.testing.assert_allclose(slope_and_offset, expected, atol=0.05)
 
 
 def test_many_classes_come_to_the_batch_fit() -> None:
     random = np.random.default_rng(2)
     scores = random.standard_normal((4000, 5)) + 7.0
-    chances = np.exp(1.7 * scores) / np.exp(1.7 * scores).sum(axis=1, keepdims=True)
-    y = (chances.cumsum(axis=1) < random.random((4000, 1))).sum(axis=1)
+    probabilities = np.exp(1.7 * scores) / np.exp(1.7 * scores).sum(axis=1, keepdims=True)
+    y = (probabilities.cumsum(axis=1) < random.random((4000, 1))).sum(axis=1)
     calibration = np.zeros(CALIBRATED)
     calibrate(scores, y, np.ones(4000), calibration)
     assert calibration[SLOPE] == pytest.approx(1.7, abs=0.1)
@@ -248,7 +254,7 @@ def test_scores_that_separate_the_classes_keep_a_finite_slope() -> None:
     scores = np.tile([1.0, -1.0], 5000)
     calibration = np.zeros(CALIBRATED)
     calibrate(scores[:, None], (scores > 0).astype(np.int64), np.ones(10_000), calibration)
-    assert 0.9 < probabilities(scores[:1], calibration)[0, 1] < 1 - 1e-6
+    assert 0.9 < compute_probabilities(scores[:1], calibration)[0, 1] < 1 - 1e-6
 
 
 def test_scores_that_grow_a_thousandfold_are_not_taken_for_certainties() -> None:
@@ -257,7 +263,7 @@ def test_scores_that_grow_a_thousandfold_are_not_taken_for_certainties() -> None
     scores = random.standard_normal(2000) * np.where(np.arange(2000) < 20, 1e-6, 1.0)
     calibration = np.zeros(CALIBRATED)
     calibrate(scores[:, None], y, np.ones(2000), calibration)
-    assert abs(probabilities(np.array([2.0]), calibration)[0, 1] - 0.5) < 0.1
+    assert abs(compute_probabilities(np.array([2.0]), calibration)[0, 1] - 0.5) < 0.1
 
 
 @pytest.mark.parametrize("size", [1e-320, 1e-160, 1e-90, 1e90, 1e160, 1e300])
@@ -271,10 +277,10 @@ def test_scores_of_any_size_leave_a_fit_of_numbers(size: float) -> None:
 
 
 def test_a_fit_that_is_let_in_can_be_learned_on_and_let_in_again() -> None:
-    """What comes of a file may be no fit of any rows; it is refused, or steps from it are numbers."""
+    """A fit from a file is rejected if no rows produce it, or steps from it are numbers."""
     random = np.random.default_rng(0)
     odd = [0.0, 5e-324, 1e-160, 1e-9, 1.0, 1e9, 2.0**53, 1e20, 1e100, 1e160, 1.7e308]
-    let_in = 0
+    n_accepted = 0
     for _ in range(3000):
         n_vectors = int(random.choice([1, 3]))
         calibration = np.zeros(CALIBRATED)
@@ -288,24 +294,24 @@ def test_a_fit_that_is_let_in_can_be_learned_on_and_let_in_again() -> None:
             check_calibration(calibration, n_vectors)
         except ValueError:
             continue
-        let_in += 1
+        n_accepted += 1
         calibrate(scores, codes, weights, calibration)
         check_calibration(calibration, n_vectors)
         assert np.isfinite(
-            probabilities(scores if n_vectors > 1 else scores[:, 0], calibration)
+            compute_probabilities(scores if n_vectors > 1 else scores[:, 0], calibration)
         ).all()
-    assert 500 < let_in < 2500
+    assert 500 < n_accepted < 2500
 
 
 def test_rows_without_a_score_do_not_count() -> None:
     random = np.random.default_rng(0)
     scores, y = random.standard_normal((200, 1)), random.integers(0, 2, 200)
-    one, other = np.zeros(CALIBRATED), np.zeros(CALIBRATED)
-    calibrate(scores, y, np.ones(200), one)
+    expected, calibration = np.zeros(CALIBRATED), np.zeros(CALIBRATED)
+    calibrate(scores, y, np.ones(200), expected)
     spread = np.repeat(scores, 2, axis=0)
     spread[1::2] = np.nan
-    calibrate(spread, np.repeat(y, 2), np.ones(400), other)
-    np.testing.assert_array_equal(one, other)
+    calibrate(spread, np.repeat(y, 2), np.ones(400), calibration)
+    np.testing.assert_array_equal(expected, calibration)
 
 
 def test_scores_that_say_nothing_give_the_rate_of_the_class() -> None:
@@ -313,19 +319,21 @@ def test_scores_that_say_nothing_give_the_rate_of_the_class() -> None:
     scores, y = random.normal(-1.0, 0.1, 5000), (random.random(5000) < 0.03).astype(np.int64)
     calibration = np.zeros(CALIBRATED)
     calibrate(scores[:, None], y, np.ones(5000), calibration)
-    assert probabilities(np.array([-1.0]), calibration)[0, 1] == pytest.approx(0.03, abs=0.01)
+    assert compute_probabilities(np.array([-1.0]), calibration)[0, 1] == pytest.approx(
+        0.03, abs=0.01
+    )
 
 
 def test_swapped_classes_give_the_same_probabilities() -> None:
     random = np.random.default_rng(0)
     scores, y = random.standard_normal((500, 1)), random.integers(0, 2, 500)
-    one, other = np.zeros(CALIBRATED), np.zeros(CALIBRATED)
-    calibrate(scores[:200], y[:200], np.ones(200), one)
-    calibrate(-scores[:200], 1 - y[:200], np.ones(200), other)
-    np.testing.assert_array_equal(swapped(other), one)
-    calibrate(scores[200:], y[200:], np.ones(300), one)
-    calibrate(scores[200:], y[200:], np.ones(300), other := swapped(other))
-    np.testing.assert_array_equal(one, other)
+    expected, swapped = np.zeros(CALIBRATED), np.zeros(CALIBRATED)
+    calibrate(scores[:200], y[:200], np.ones(200), expected)
+    calibrate(-scores[:200], 1 - y[:200], np.ones(200), swapped)
+    np.testing.assert_array_equal(swap_calibration(swapped), expected)
+    calibrate(scores[200:], y[200:], np.ones(300), expected)
+    calibrate(scores[200:], y[200:], np.ones(300), swapped := swap_calibration(swapped))
+    np.testing.assert_array_equal(expected, swapped)
 
 
 def test_parts_that_saw_alike_rows_merge_to_the_same_fit() -> None:
@@ -335,7 +343,7 @@ def test_parts_that_saw_alike_rows_merge_to_the_same_fit() -> None:
     base, *parts = (np.zeros(CALIBRATED) for _ in range(3))
     for part, rows in zip(parts, (slice(0, 4000), slice(4000, 8000)), strict=True):
         calibrate(scores[rows], y[rows], np.ones(4000), part)
-    merged = merged_calibration([base, *parts])
+    merged = merge_calibrations([base, *parts])
     assert merged[0] == 8000
     assert merged[SLOPE] == pytest.approx(2.0, abs=0.2)
 
@@ -356,15 +364,18 @@ def test_damaged_calibrations_are_refused() -> None:
         ss.SOFS.method.load(model)
 
 
-def calibration_error(chances: NDArray[Any], y: NDArray[Any], bins: int = 10) -> float:
-    """The mean distance of probability and frequency, over bins of equally many rows (expected calibration error)."""
-    parts = np.array_split(np.argsort(chances, kind="stable"), bins)
-    return float(sum(abs(chances[part].sum() - y[part].sum()) for part in parts) / len(y))
+def calibration_error(probabilities: NDArray[Any], y: NDArray[Any], bins: int = 10) -> float:
+    """Return the expected calibration error, over bins of equally many rows.
+
+    It is the mean distance of probability and frequency.
+    """
+    parts = np.array_split(np.argsort(probabilities, kind="stable"), bins)
+    return float(sum(abs(probabilities[part].sum() - y[part].sum()) for part in parts) / len(y))
 
 
 @pytest.mark.parametrize("weight", [None, "auto"])
 def test_probabilities_are_near_the_frequencies(weight: Any) -> None:
-    """The log of clicks is imbalanced: a slope alone, through 1/2 at a score of 0, is wrong by a third there."""
+    """The log of clicks is imbalanced: a slope without an offset is wrong by a third there."""
     rate = 0.03
     for data, test, worst_error, least_gain in (
         (TRAIN, TEST, 0.08, 0.3),
@@ -378,9 +389,11 @@ def test_probabilities_are_near_the_frequencies(weight: Any) -> None:
             (predictor(block).probabilities[:, 1], block.y > 0)
             for block in ss.open_source(test).row_blocks()
         ]
-        chances, y = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
-        assert calibration_error(chances, y) < worst_error
-        assert log_loss(y, chances) < (1 - least_gain) * log_loss(y, np.full(len(y), y.mean()))
+        probabilities, y = (np.concatenate(parts) for parts in zip(*blocks, strict=True))
+        assert calibration_error(probabilities, y) < worst_error
+        assert log_loss(y, probabilities) < (1 - least_gain) * log_loss(
+            y, np.full(len(y), y.mean())
+        )
 
 
 # ---- accuracy, balanced accuracy, AUC
@@ -408,9 +421,9 @@ def test_quality_is_that_of_scikit_learn() -> None:
     record = ss.select(
         (X[:150], y[:150]), classes=list("abcd"), n_features_to_select=5, test=(X[150:], y[150:])
     )
-    chances = record.selector.predict_proba(X[150:])
+    probabilities = record.selector.predict_proba(X[150:])
     assert record.details["test_auc"] == pytest.approx(
-        roc_auc_score(y[150:], chances, multi_class="ovr")
+        roc_auc_score(y[150:], probabilities, multi_class="ovr")
     )
     assert record.test_accuracy == record.selector.score(X[150:], y[150:])
 

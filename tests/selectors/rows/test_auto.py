@@ -1,4 +1,4 @@
-"""What the automatic defaults promise: no scale, container, interruption, long row or bad number spoils a selection."""
+"""Promises of the automatic defaults about scales, containers, interruptions and bad numbers."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ METHODS = [ss.SOFS, ss.PET, ss.FOFS, ss.OGD, ss.AROW, ss.FOBOS]
 
 
 def mixed_stream(rows: int, n_classes: int = 2, absent: float = 0.0) -> tuple[Any, NDArray[Any]]:
-    """Words, three of them in other units, beside numeric columns far from 0 whose scales are 10^-3 to 10^3.
+    """Return words, three in other units, beside numeric columns far from 0.
 
-    A fraction ``absent`` of the numbers, and of the rows, is 0.
+    The scales of the numeric columns are 10^-3 to 10^3. A fraction ``absent`` of the numbers, and
+    of the rows, is 0.
     """
     random = np.random.default_rng(0)
     words = random.integers(1, 4, (rows, WORDS)) * (random.random((rows, WORDS)) < 0.1)
@@ -43,8 +44,8 @@ def mixed_stream(rows: int, n_classes: int = 2, absent: float = 0.0) -> tuple[An
     return csr_array(X), y
 
 
-def learned(selector: Any, X: Any) -> dict[str, Any]:
-    """All that a user can see of what was learned, with its scores of some rows."""
+def learned_by(selector: Any, X: Any) -> dict[str, Any]:
+    """Return everything that a user can see of what was learned, with scores of some rows."""
     selection, score = selector.selection(), selector.learner.results.predictor().score
     return {
         "selected": selection.indices.tolist(),
@@ -103,37 +104,34 @@ def test_the_scale_of_the_rows_changes_nothing(
     criterion: str, normalize: Any, n_classes: int, factor: float
 ) -> None:
     X, y = mixed_stream(1500, n_classes, absent=0.05)
-    expected, found = (
-        learned(ss.SOFS(12, criterion=criterion, normalize=normalize).fit(rows, y), rows)
+    expected, scaled = (
+        learned_by(ss.SOFS(12, criterion=criterion, normalize=normalize).fit(rows, y), rows)
         for rows in (X, X * factor)
     )
     if normalize is False and criterion == "snr":
-        found["scores"] = [score * factor for score in found["scores"]]
-    assert found == expected
+        scaled["scores"] = [score * factor for score in scaled["scores"]]
+    assert scaled == expected
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_the_scale_of_the_rows_changes_nothing_once_they_are_normalized(method: Any) -> None:
     X, y = mixed_stream(1200, absent=0.05)
-    assert learned(method(12).fit(X * 1024, y), X * 1024) == learned(method(12).fit(X, y), X)
+    assert learned_by(method(12).fit(X * 1024, y), X * 1024) == learned_by(method(12).fit(X, y), X)
 
 
 # ---- the choice
 
 
 def changing_rows(n_rows: int) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Rows whose columns become dense, sparse or large on the way."""
+    """Return rows whose columns become dense, sparse or large on the way."""
     random = np.random.default_rng(0)
     X = random.standard_normal((n_rows, 8)) * (random.random((n_rows, 8)) < 0.3)
-    X[:, 0] = np.where(
-        np.arange(n_rows) < 500, X[:, 7] + 3.0, 0.0
-    )  # dense until the choice at 1,024 rows
-    X[:, 1] = np.where(
-        np.arange(n_rows) < 600, 0.0, X[:, 7] + 3.0
-    )  # in most of all rows, but not of the first 1,024
-    X[:, 2] = np.where(
-        np.arange(n_rows) < 400, 0.0, X[:, 6] - 3.0
-    )  # dense from the choice at 1,024 rows on
+    # Dense until the choice at 1,024 rows.
+    X[:, 0] = np.where(np.arange(n_rows) < 500, X[:, 7] + 3.0, 0.0)
+    # In most rows, but not in most of the first 1,024.
+    X[:, 1] = np.where(np.arange(n_rows) < 600, 0.0, X[:, 7] + 3.0)
+    # Dense from the choice at 1,024 rows on.
+    X[:, 2] = np.where(np.arange(n_rows) < 400, 0.0, X[:, 6] - 3.0)
     X[:, 3] *= 1e3
     X[300:, 4] *= 1e-3  # small by the median of 1,024 rows, not of 512
     y = np.where(X[:, 5] + X[:, 6] + X[:, 3] / 1e3 + 0.3 * random.standard_normal(n_rows) > 0, 1, 0)
@@ -152,13 +150,15 @@ def assert_learned_by_the_choice_of_the_oracle(
         for kind, X in (("auto", rows), (False, prepared))
     )
     assert abs(by_choice.mistakes_ - by_hand.mistakes_) <= 2  # a score near 0 can go either way
-    found, expected = (
+    chosen, expected = (
         selector.learner.kept_in(selector.learner.memory.state) for selector in (by_choice, by_hand)
     )
-    assert sorted(found[0].tolist()) == sorted(expected[0].tolist())
+    assert sorted(chosen[0].tolist()) == sorted(expected[0].tolist())
     for part in (1, 2):
-        ours, theirs = (kept[part][np.argsort(kept[0])] for kept in (found, expected))
-        np.testing.assert_allclose(ours, theirs, rtol=1e-2, atol=1e-3)
+        actual_part, expected_part = (
+            kept[part][np.argsort(kept[0])] for kept in (chosen, expected)
+        )
+        np.testing.assert_allclose(actual_part, expected_part, rtol=1e-2, atol=1e-3)
 
 
 @pytest.mark.parametrize("n_rows", [1, 2, 3, 511, 512, 600, 1023, 1024, 1100, 1500])
@@ -187,15 +187,15 @@ def from_file(path: Path, matrix: Any, y: NDArray[Any], target: str | None = Non
 @pytest.mark.parametrize("n_rows", [2, 3, 700, 1600])
 def test_containers_and_blocks_learn_the_same(tmp_path: Path, n_rows: int) -> None:
     X, y = mixed_stream(n_rows, absent=0.05)
-    expected = learned(ss.SOFS(12).fit(X, y), X)
-    assert learned(ss.SOFS(12).fit(X.toarray(), y), X.toarray()) == expected
+    expected = learned_by(ss.SOFS(12).fit(X, y), X)
+    assert learned_by(ss.SOFS(12).fit(X.toarray(), y), X.toarray()) == expected
     for matrix in (X, X.toarray()):
         for rows in (1, 7, 1000):
             in_blocks = ss.SOFS(12).fit_source(ArraySource(matrix, y, block_rows=rows))
-            assert learned(in_blocks, X) == expected
-    assert learned(from_file(tmp_path / "rows.svm", X, y), X) == expected
-    assert learned(from_file(tmp_path / "rows.parquet", X, y), X) == expected
-    assert learned(from_file(tmp_path / "table.parquet", X.toarray(), y, "label"), X) == expected
+            assert learned_by(in_blocks, X) == expected
+    assert learned_by(from_file(tmp_path / "rows.svm", X, y), X) == expected
+    assert learned_by(from_file(tmp_path / "rows.parquet", X, y), X) == expected
+    assert learned_by(from_file(tmp_path / "table.parquet", X.toarray(), y, "label"), X) == expected
 
 
 @pytest.mark.parametrize("criterion", ["snr", "confidence"])
@@ -208,21 +208,21 @@ def test_a_run_interrupted_before_its_choice_is_final_goes_on_as_if_it_were_not(
     interrupted = ss.SOFS(12, criterion=criterion).partial_fit(X[:seen], y[:seen], classes=[0, 1])
     interrupted.save(tmp_path / "model")
     resumed = ss.load(tmp_path / "model")
-    assert learned(resumed, X) == learned(interrupted, X)
-    assert learned(resumed.partial_fit(X[seen:], y[seen:]), X) == learned(straight, X)
+    assert learned_by(resumed, X) == learned_by(interrupted, X)
+    assert learned_by(resumed.partial_fit(X[seen:], y[seen:]), X) == learned_by(straight, X)
 
 
 def test_classes_found_on_the_way_learn_the_same_as_classes_given() -> None:
-    """The first rows are all of the second class, so the signs of what they taught change when the first turns up."""
+    """Signs change when the first class appears after rows of the second class only."""
     X, y = mixed_stream(300, absent=0.05)
     order = np.concatenate([np.argsort(-y[:60], kind="stable"), np.arange(60, 300)])
     X, y = X[order], y[order]
-    expected = learned(ss.SOFS(12).partial_fit(X, y, classes=[0, 1]), X)
+    expected = learned_by(ss.SOFS(12).partial_fit(X, y, classes=[0, 1]), X)
     for rows in (1, 7, 50):
         selector = ss.SOFS(12).start(WIDTH)
         for block in ArraySource(X, y, block_rows=rows).row_blocks():
             selector.partial_fit_block(block)
-        assert learned(selector, X) == expected
+        assert learned_by(selector, X) == expected
 
 
 def test_looking_on_the_way_changes_nothing() -> None:
@@ -232,22 +232,22 @@ def test_looking_on_the_way_changes_nothing() -> None:
         looked_at.partial_fit_block(block)
         looked_at.selection()
         looked_at.decision_function(X[:5])
-    assert learned(looked_at, X) == learned(ss.SOFS(12).fit(X, y), X)
+    assert learned_by(looked_at, X) == learned_by(ss.SOFS(12).fit(X, y), X)
 
 
 def test_a_second_epoch_goes_on_with_the_stream() -> None:
     X, y = mixed_stream(600, absent=0.05)
     twice = ss.SOFS(12, n_epochs=2).fit(X, y)
     stream = csr_array(np.vstack([X.toarray()] * 2))
-    assert learned(twice, X) == learned(ss.SOFS(12).fit(stream, np.tile(y, 2)), X)
+    assert learned_by(twice, X) == learned_by(ss.SOFS(12).fit(stream, np.tile(y, 2)), X)
 
 
 def test_rows_of_weight_0_have_no_part_in_the_choice() -> None:
     X, y = mixed_stream(1500, absent=0.05)
     weights = np.where(np.random.default_rng(1).random(1500) < 0.4, 0.0, 1.0)
-    there = weights > 0
+    has_weight = weights > 0
     weighted = ss.SOFS(12).fit(X, y, sample_weight=weights)
-    assert learned(weighted, X) == learned(ss.SOFS(12).fit(X[there], y[there]), X)
+    assert learned_by(weighted, X) == learned_by(ss.SOFS(12).fit(X[has_weight], y[has_weight]), X)
 
 
 # ---- what it is good for
@@ -328,14 +328,14 @@ def test_no_number_can_break_the_selection(
 def test_what_was_forgotten_long_ago_leaves_a_model_that_loads(
     tmp_path: Path, method: Any, params: dict[str, Any], n_classes: int
 ) -> None:
-    """What features that do not come again are kept by sinks to 0, where the higher id must leave first."""
+    """Keys of features that do not return sink to 0, where the higher id must leave first."""
     random = np.random.default_rng(0)
     X = random.standard_normal((5000, 40))
     X[50:, :20] = X[:50, 20:] = 0.0
     y = random.integers(0, n_classes, 5000)
     selector = method(30, forget=1.0, normalize=False, **params).partial_fit(X, y)
     selector.save(tmp_path / "model")
-    assert learned(ss.load(tmp_path / "model"), X) == learned(selector, X)
+    assert learned_by(ss.load(tmp_path / "model"), X) == learned_by(selector, X)
 
 
 def test_the_choice_is_reported() -> None:
@@ -358,7 +358,7 @@ def test_the_choice_is_reported() -> None:
 
 
 def test_a_caller_may_reuse_its_arrays() -> None:
-    """The first rows are learned again when the choice changes, long after the call that brought them."""
+    """First rows are learned again when the choice changes, long after the call with them."""
     random = np.random.default_rng(0)
     X = random.normal(3.0, 1.0, (1200, 12)) * (random.random((1200, 12)) < [1.0, 1.0, *[0.3] * 10])
     y = (X[:, 0] + X[:, 1] > 6.0).astype(int)

@@ -14,11 +14,11 @@ from streamsieve.blocks import RowBlock
 from streamsieve.estimators import as_estimator
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import curves as curves_module
-from streamsieve.selectors.rows.curves import BUDGETS, OPEN_ROWS, rung_grids, whole_curve
+from streamsieve.selectors.rows.curves import BUDGETS, OPEN_ROWS, complete_curve, split_grid
 from streamsieve.selectors.rows.targets import Classes
 from tests.oracles import rungs as oracle
 
-pytestmark = pytest.mark.filterwarnings("ignore:n_features_to_select=.auto. took")
+pytestmark = pytest.mark.filterwarnings("ignore:n_features_to_select=.auto. chose")
 
 CRITERIA = pytest.mark.parametrize("criterion", ["snr", "confidence"])
 CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
@@ -28,7 +28,7 @@ NORMALIZED = pytest.mark.parametrize("normalize", ["auto", "l2", False])
 def stream(
     n_rows: int, n_features: int, n_classes: int = 2, filled: float = 0.1, seed: int = 0
 ) -> tuple[Any, Any]:
-    """Sparse rows whose class depends on the first columns, and their classes."""
+    """Return sparse rows whose class depends on the first columns, and their classes."""
     random = np.random.default_rng(seed)
     X = random.standard_normal((n_rows, n_features)) * (
         random.random((n_rows, n_features)) < filled
@@ -41,8 +41,8 @@ def stream(
     return csr_array(X.astype(np.float32)), y
 
 
-def rung_of(selector: Any, budget: int) -> Any:
-    return next(rung for rung in selector.learner.memory.rungs.rungs if rung.budget == budget)
+def small_budget_of(selector: Any, budget: int) -> Any:
+    return next(small for small in selector.learner.memory.rungs.rungs if small.budget == budget)
 
 
 def learned(selector: Any, state: Any) -> dict[str, Any]:
@@ -58,10 +58,10 @@ def learned(selector: Any, state: Any) -> dict[str, Any]:
 
 
 def all_learned(selector: Any) -> list[Any]:
-    """Everything that rungs and curve know, to the last bit."""
+    """Return everything that small budgets and curve have learned, to the last bit."""
     of_rungs = [
-        (learned(selector, rung.state), rung.curve.mistakes.tolist(), rung.calibration.tolist())
-        for rung in selector.learner.memory.rungs.rungs
+        (learned(selector, small.state), small.curve.mistakes.tolist(), small.calibration.tolist())
+        for small in selector.learner.memory.rungs.rungs
     ]
     return [
         learned(selector, selector.learner.memory.state),
@@ -70,12 +70,12 @@ def all_learned(selector: Any) -> list[Any]:
     ]
 
 
-# ---- who answers
+# ---- which learner answers
 
 
 def test_every_number_is_answered_by_the_smallest_rung_that_reaches_it() -> None:
     def grids(*numbers: int) -> list[list[int]]:
-        return [grid.tolist() for grid in rung_grids(np.array(numbers))]
+        return [grid.tolist() for grid in split_grid(np.array(numbers))]
 
     assert grids(1, 2, 5, 10, 20) == [[1], [2], [5], [10], [20]]
     assert grids(3, 7, 60, 100, 500, 1000) == [[3, 5], [7, 10], [60, 100, 200], [500, 1000]]
@@ -86,13 +86,13 @@ def test_every_number_is_answered_by_the_smallest_rung_that_reaches_it() -> None
 def test_only_rungs_that_the_grid_needs_are_there() -> None:
     X, y = stream(50, 30)
     assert [
-        rung.budget for rung in ss.SOFS(25, curve=[2, 7]).fit(X, y).learner.memory.rungs.rungs
+        small.budget for small in ss.SOFS(25, curve=[2, 7]).fit(X, y).learner.memory.rungs.rungs
     ] == [2, 10]
     assert ss.SOFS(30, curve=[30]).fit(X, y).learner.memory.rungs is None
     assert ss.SOFS(25).fit(X, y).learner.memory.rungs is None
 
 
-# ---- a rung is a run of its own
+# ---- a small budget equals a separate run
 
 
 @CRITERIA
@@ -103,12 +103,14 @@ def test_a_rung_is_a_run_of_its_own_as_long_as_it_sees_all_features(
 ) -> None:
     X, y = stream(OPEN_ROWS, 400, n_classes)
     form = {"criterion": criterion, "normalize": normalize}
-    one = ss.SOFS(100, curve=[1, 3, 5, 20, 60], **form).fit(X, y)
+    with_curve = ss.SOFS(100, curve=[1, 3, 5, 20, 60], **form).fit(X, y)
     for budget in (1, 5, 20):
-        own = ss.SOFS(budget, **form).fit(X, y)
-        assert learned(one, rung_of(one, budget).state) == learned(own, own.learner.memory.state)
-        at = one.curve_["n_features"].tolist().index(budget)
-        assert one.curve_["accuracy"][at] == 1 - own.mistakes_ / own.n_rows_
+        separate = ss.SOFS(budget, **form).fit(X, y)
+        assert learned(with_curve, small_budget_of(with_curve, budget).state) == learned(
+            separate, separate.learner.memory.state
+        )
+        at = with_curve.curve_["n_features"].tolist().index(budget)
+        assert with_curve.curve_["accuracy"][at] == 1 - separate.mistakes_ / separate.n_rows_
 
 
 @CRITERIA
@@ -117,13 +119,13 @@ def test_a_rung_whose_candidates_are_all_features_is_one_for_ever(
     criterion: str, n_classes: int
 ) -> None:
     X, y = stream(5000, 25, n_classes, filled=0.4)
-    one = ss.SOFS("auto", criterion=criterion, curve=[1, 2, 5, 10, 25]).fit(X, y)
+    with_curve = ss.SOFS("auto", criterion=criterion, curve=[1, 2, 5, 10, 25]).fit(X, y)
     for budget in (1, 2, 5, 10):
-        own = ss.SOFS(budget, criterion=criterion).fit(X, y)
-        rung = rung_of(one, budget)
-        assert learned(one, rung.state) == learned(own, own.learner.memory.state)
-        assert rung.calibration.tolist() == own.learner.memory.target.calibration.tolist()
-        assert rung.curve.mistakes[-1] == own.mistakes_
+        separate = ss.SOFS(budget, criterion=criterion).fit(X, y)
+        small = small_budget_of(with_curve, budget)
+        assert learned(with_curve, small.state) == learned(separate, separate.learner.memory.state)
+        assert small.calibration.tolist() == separate.learner.memory.target.calibration.tolist()
+        assert small.curve.mistakes[-1] == separate.mistakes_
 
 
 @CRITERIA
@@ -133,10 +135,10 @@ def test_a_rung_is_near_a_run_of_its_own_among_many_features(
 ) -> None:
     X, y = stream(4000, 2000, n_classes, filled=0.02)
     grid = [1, 2, 5, 10, 20, 50, 100]
-    one = ss.SOFS(100, criterion=criterion, curve=grid).fit(X, y).curve_["accuracy"]
-    own = [1 - ss.SOFS(k, criterion=criterion).fit(X, y).mistakes_ / len(y) for k in grid]
-    assert np.abs(one - own).max() < 0.03
-    assert one[-1] == own[-1]
+    from_curve = ss.SOFS(100, criterion=criterion, curve=grid).fit(X, y).curve_["accuracy"]
+    separate = [1 - ss.SOFS(k, criterion=criterion).fit(X, y).mistakes_ / len(y) for k in grid]
+    assert np.abs(from_curve - separate).max() < 0.03
+    assert from_curve[-1] == separate[-1]
 
 
 @pytest.mark.parametrize(("n_rows", "n_features"), [(OPEN_ROWS, 300), (3000, 25)])
@@ -146,27 +148,29 @@ def test_a_rung_for_numbers_is_a_run_of_its_own(n_rows: int, n_features: int, lo
     y = X @ (3.0 / (1.0 + np.arange(n_features))) + 0.1 * np.random.default_rng(1).standard_normal(
         n_rows
     )
-    one = ss.SOFSRegressor("auto", loss=loss, curve=[2, 10, n_features]).fit(X, y)
+    with_curve = ss.SOFSRegressor("auto", loss=loss, curve=[2, 10, n_features]).fit(X, y)
     for at, budget in enumerate((2, 10)):
-        own = ss.SOFSRegressor(budget, loss=loss).fit(X, y)
-        assert learned(one, rung_of(one, budget).state) == learned(own, own.learner.memory.state)
-        assert one.curve_["r2"][at] == pytest.approx(own.r2_, abs=1e-12)
+        separate = ss.SOFSRegressor(budget, loss=loss).fit(X, y)
+        assert learned(with_curve, small_budget_of(with_curve, budget).state) == learned(
+            separate, separate.learner.memory.state
+        )
+        assert with_curve.curve_["r2"][at] == pytest.approx(separate.r2_, abs=1e-12)
 
 
 def test_rungs_for_numbers_are_near_runs_of_their_own() -> None:
     X, _ = stream(4000, 1000, filled=0.02)
     y = X @ (3.0 / (1.0 + np.arange(1000))) + 0.3 * np.random.default_rng(1).standard_normal(4000)
-    one = ss.SOFSRegressor(100, curve=[1, 2, 5, 10, 20, 50]).fit(X, y).curve_["r2"]
-    own = [ss.SOFSRegressor(k).fit(X, y).r2_ for k in (1, 2, 5, 10, 20, 50, 100)]
-    assert np.abs(one - own).max() < 0.02
+    from_curve = ss.SOFSRegressor(100, curve=[1, 2, 5, 10, 20, 50]).fit(X, y).curve_["r2"]
+    separate = [ss.SOFSRegressor(k).fit(X, y).r2_ for k in (1, 2, 5, 10, 20, 50, 100)]
+    assert np.abs(from_curve - separate).max() < 0.02
 
 
-@pytest.mark.parametrize("face", [ss.PET, ss.FOFS])
-def test_first_order_methods_have_rungs_too(face: Any) -> None:
+@pytest.mark.parametrize("estimator", [ss.PET, ss.FOFS])
+def test_first_order_methods_have_rungs_too(estimator: Any) -> None:
     X, y = stream(3000, 500, filled=0.05)
-    one = face(100, curve=[5, 20]).fit(X, y).curve_["accuracy"]
-    own = [1 - face(k).fit(X, y).mistakes_ / len(y) for k in (5, 20, 100)]
-    assert (one - own).min() > -0.03
+    from_curve = estimator(100, curve=[5, 20]).fit(X, y).curve_["accuracy"]
+    separate = [1 - estimator(k).fit(X, y).mistakes_ / len(y) for k in (5, 20, 100)]
+    assert (from_curve - separate).min() > -0.03
 
 
 # ---- the candidates
@@ -185,11 +189,8 @@ def rows_of(X: Any, y: NDArray[np.int64]) -> list[tuple[dict[int, float], int]]:
     [
         *(("snr", n_classes, forget) for n_classes in (2, 3) for forget in (None, 300.0)),
         *(("confidence", 2, forget) for forget in (None, 300.0)),
-        (
-            "confidence",
-            3,
-            None,
-        ),  # with forgetting, ranks by keys of different ages differ from the oracle's
+        # With forgetting, ranks by keys of different ages differ from the oracle's.
+        ("confidence", 3, None),
     ],
 )
 def test_candidates_agree_with_the_oracle(
@@ -202,13 +203,13 @@ def test_candidates_agree_with_the_oracle(
     )
     expected = oracle.learn(rows_of(X, y), n_classes, budgets=budgets, main_budget=50, **form)
     selector = ss.SOFS(50, curve=budgets, normalize=False, class_weight=None, **form).fit(X, y)
-    narrow = [rung.allowed.sum() < 70 for rung in selector.learner.memory.rungs.rungs]
-    assert narrow == [True, True, True]
+    sees_a_part = [small.allowed.sum() < 70 for small in selector.learner.memory.rungs.rungs]
+    assert sees_a_part == [True, True, True]
     for budget in budgets:
         assert expected[budget]["closest_call"] > 1e-7
-        rung = rung_of(selector, budget)
-        ids, weights, scores = selector.learner.kept_in(rung.state)
-        assert rung.curve.mistakes[-1] == expected[budget]["mistakes"]
+        small = small_budget_of(selector, budget)
+        ids, weights, scores = selector.learner.kept_in(small.state)
+        assert small.curve.mistakes[-1] == expected[budget]["mistakes"]
         assert sorted(ids.tolist()) == sorted(expected[budget]["weights"])
         wanted = [expected[budget]["weights"][j] for j in ids.tolist()]
         np.testing.assert_allclose(weights, wanted, rtol=1e-4, atol=1e-5)
@@ -216,7 +217,7 @@ def test_candidates_agree_with_the_oracle(
             scores, [expected[budget]["scores"][j] for j in ids.tolist()], rtol=1e-4
         )
         np.testing.assert_allclose(
-            selector.learner.rule.bias(rung.state), expected[budget]["bias"], rtol=1e-4, atol=1e-5
+            selector.learner.rule.bias(small.state), expected[budget]["bias"], rtol=1e-4, atol=1e-5
         )
 
 
@@ -228,9 +229,9 @@ def test_rungs_remember_their_candidates_alone() -> None:
     assert rungs.addresses.used <= most
     for smaller, larger in zip(rungs.rungs, rungs.rungs[1:], strict=False):
         assert not (smaller.allowed & ~larger.allowed).any()
-    for rung in rungs.rungs:
-        assert rung.state.cells.shape[0] == rungs.addresses.used
-        assert not rung.state.cells[~rung.allowed].any()
+    for small in rungs.rungs:
+        assert small.state.cells.shape[0] == rungs.addresses.used
+        assert not small.state.cells[~small.allowed].any()
 
 
 # ---- nothing but the rows matters
@@ -263,12 +264,12 @@ def test_ids_as_wide_as_any_change_nothing() -> None:
     near.fit_source([RowBlock(X.indptr.astype(np.int64), X.indices, X.data, y, 200)])
     distant.fit_source([RowBlock(X.indptr.astype(np.int64), far[X.indices], X.data, y, wide)])
     assert near.curve_["accuracy"].tolist() == distant.curve_["accuracy"].tolist()
-    for one, other in zip(
+    for small, wide_small in zip(
         near.learner.memory.rungs.rungs, distant.learner.memory.rungs.rungs, strict=True
     ):
-        here, there = learned(near, one.state), learned(distant, other.state)
-        assert far[here.pop("ids")].tolist() == there.pop("ids")
-        assert here == there
+        expected, learned_wide = learned(near, small.state), learned(distant, wide_small.state)
+        assert far[expected.pop("ids")].tolist() == learned_wide.pop("ids")
+        assert expected == learned_wide
 
 
 @CRITERIA
@@ -278,11 +279,11 @@ def test_classes_met_in_the_other_order_change_signs_alone(criterion: str) -> No
     first = int(np.flatnonzero(y != y[0])[0])
     parts = [block.rows(0, first), block.rows(first, block.n_rows)]
     form = {"criterion": criterion, "curve": [2, 8]}
-    given, met = (
+    from_classes, from_rows = (
         ss.SOFS("auto", **form).fit_source([block], classes=[0, 1]),
         ss.SOFS("auto", **form).fit_source(parts),
     )
-    assert all_learned(given) == all_learned(met)
+    assert all_learned(from_classes) == all_learned(from_rows)
 
 
 # ---- auto
@@ -297,34 +298,38 @@ def test_auto_predicts_with_the_rung_that_answers(
     selector = ss.SOFS("auto", criterion=criterion, curve=[1, 5, 7, 200]).fit(X, y)
     for k, budget in ((5, 5), (7, 10)):
         monkeypatch.setattr(
-            Classes, "enough", lambda self, curve, n_rows, k=k: [1, 5, 7, 200].index(k)
+            Classes, "choose_number", lambda self, curve, n_rows, k=k: [1, 5, 7, 200].index(k)
         )
-        rung = rung_of(selector, budget)
-        ids, weights, scores = selector.learner.kept_in(rung.state)
+        small = small_budget_of(selector, budget)
+        ids, weights, scores = selector.learner.kept_in(small.state)
         best = np.lexsort((ids, -scores))[:k]
         assert selector.n_features_selected_ == k
         assert selector.selection().indices.tolist() == sorted(ids[best].tolist())
         assert selector.coef_.toarray()[:, ids[best]].tolist() == weights[best].T.tolist()
         if k == budget:
-            own = ss.SOFS(k, criterion=criterion)
-            own.start(300, range(n_classes))
-            own.learner.memory.state, own.learner.memory.target.calibration = (
-                rung.state,
-                rung.calibration,
+            separate = ss.SOFS(k, criterion=criterion)
+            separate.start(300, range(n_classes))
+            separate.learner.memory.state, separate.learner.memory.target.calibration = (
+                small.state,
+                small.calibration,
             )
-            own.learner.memory.moments, own.learner.memory.scaling, own.learner.memory.counts = (
+            (
+                separate.learner.memory.moments,
+                separate.learner.memory.scaling,
+                separate.learner.memory.counts,
+            ) = (
                 selector.learner.memory.moments,
                 selector.learner.memory.scaling,
                 selector.learner.memory.counts,
             )
-            assert own.decision_function(X).tolist() == selector.decision_function(X).tolist()
-            assert own.predict_proba(X).tolist() == selector.predict_proba(X).tolist()
-            assert own.intercept_.tolist() == selector.intercept_.tolist()
+            assert separate.decision_function(X).tolist() == selector.decision_function(X).tolist()
+            assert separate.predict_proba(X).tolist() == selector.predict_proba(X).tolist()
+            assert separate.intercept_.tolist() == selector.intercept_.tolist()
 
 
 @CRITERIA
 def test_candidates_are_counted_with_the_intercept_of_their_row(criterion: str) -> None:
-    """One class is nine times as frequent and the features say little: what counts is the intercept at every row."""
+    """One class is nine times as frequent and features say little, so the intercept decides."""
     random = np.random.default_rng(0)
     X, y = random.standard_normal((400, 120)), random.random(400) < 0.9
     selector = ss.SOFS(
@@ -360,9 +365,9 @@ def test_a_damaged_rung_is_refused() -> None:
 # ---- merging
 
 
-def counted(selector: Any) -> Any:
-    """The curve with what its small learners have counted."""
-    return whole_curve(selector.learner.memory, selector.curve)
+def curve_of(selector: Any) -> Any:
+    """Return the curve of a selector, including its small budgets."""
+    return complete_curve(selector.learner.memory, selector.curve)
 
 
 @CRITERIA
@@ -381,22 +386,22 @@ def test_rungs_of_merged_models_know_what_the_parts_knew(
     merged = as_estimator(
         base.method.load(merge_models(base.model(), [part.model() for part in parts]))
     )
-    wrong = [counted(one).mistakes for one in (merged, base, *parts)]
+    wrong = [curve_of(model).mistakes for model in (merged, base, *parts)]
     assert wrong[0].tolist() == (wrong[2] + wrong[3] - wrong[1]).tolist()
-    for rung in merged.learner.memory.rungs.rungs:
-        ids, _, scores = merged.learner.kept_in(rung.state)
-        assert ids.size == rung.budget
+    for small in merged.learner.memory.rungs.rungs:
+        ids, _, scores = merged.learner.kept_in(small.state)
+        assert ids.size == small.budget
         assert (scores > (0.0 if criterion == "snr" else -n_classes)).all()
     merged.partial_fit(X[4600:], y[4600:])
-    after = counted(merged).mistakes - wrong[0]
+    after = curve_of(merged).mistakes - wrong[0]
     straight = ss.SOFS(100, **form).partial_fit(X[:4600], y[:4600], classes=range(n_classes))
-    before = counted(straight).mistakes
+    before = curve_of(straight).mistakes
     straight.partial_fit(X[4600:], y[4600:])
-    assert (after < counted(straight).mistakes - before + 0.05 * 2000).all()
+    assert (after < curve_of(straight).mistakes - before + 0.05 * 2000).all()
 
 
 def test_what_only_some_rows_have_is_looked_up_right(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Marks that all ids share change nothing: they save time alone."""
+    """Marks that all ids share change no result: they only save time."""
     X, y = stream(1100, 300)
     expected = all_learned(ss.SOFS(50, curve=True).fit(X, y))
     monkeypatch.setattr(curves_module, "MARKS", 4)

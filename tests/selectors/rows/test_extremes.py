@@ -1,4 +1,4 @@
-"""Whatever values, weights and parameters are allowed: no crash, no hang, and what is selected is sound."""
+"""Any allowed values, weights and parameters: no crash, no hang, and a sound selection."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ EDGES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def drawn(random: np.random.Generator) -> tuple[Any, dict[str, Any]]:
-    """A method with parameters that it allows, at the edges of what it does."""
+def draw_selector(random: np.random.Generator) -> tuple[Any, dict[str, Any]]:
+    """Return a method with allowed parameters, at the ends of their ranges."""
     while True:
         estimator = METHODS[random.integers(len(METHODS))]
         params = {name: values[random.integers(len(values))] for name, values in EDGES.items()}
@@ -88,18 +88,19 @@ def drawn(random: np.random.Generator) -> tuple[Any, dict[str, Any]]:
 def rows_of(
     random: np.random.Generator, selector: Any
 ) -> tuple[Any, NDArray[Any], NDArray[np.float64]]:
+    """Return rows, targets and weights that a selector may learn."""
     n_rows, width = int(random.integers(20, 80)), int(random.integers(2, 12))
-    some = VALUES if random.random() < 0.5 else random.choice(VALUES, 2)
-    X = random.choice(some, (n_rows, width)) * random.choice([-1.0, 1.0], (n_rows, width))
+    values = VALUES if random.random() < 0.5 else random.choice(VALUES, 2)
+    X = random.choice(values, (n_rows, width)) * random.choice([-1.0, 1.0], (n_rows, width))
     if random.random() < 0.3:
         X[:, 0] = X[:, -1]
-    numeric = "numbers" in selector.method.targets
+    is_numeric = "numbers" in selector.method.targets
     n_classes = (
-        2 if not numeric and selector.method.two_classes_only else int(random.integers(2, 4))
+        2 if not is_numeric and selector.method.two_classes_only else int(random.integers(2, 4))
     )
     y = (
         random.choice([0.0, 1.0, -1e30, 1e-30], n_rows)
-        if numeric
+        if is_numeric
         else random.integers(0, n_classes, n_rows)
     )
     y[:n_classes] = np.arange(n_classes)
@@ -110,8 +111,8 @@ def rows_of(
     return (csr_array(X) if random.random() < 0.3 else X), y, weights
 
 
-def check(selector: Any, X: Any) -> None:
-    """What was learned is sound, and a model of it would be taken for one."""
+def check_sound(selector: Any, X: Any) -> None:
+    """Check that what was learned is sound, and that a model of it can be loaded."""
     selection = selector.selection()
     ids, width = selection.indices, X.shape[1]
     assert len(set(ids.tolist())) == len(ids) <= selector.n_features_selected_
@@ -125,12 +126,12 @@ def check(selector: Any, X: Any) -> None:
 
 
 def fuzz(seed: int, n_cases: int) -> None:
-    """Learn so many problems; the last line printed is the one at hand."""
+    """Learn ``n_cases`` problems; the last line printed is the current one."""
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     for case in range(n_cases):
         random = np.random.default_rng([seed, case])
-        selector, params = drawn(random)
+        selector, params = draw_selector(random)
         X, y, weights = rows_of(random, selector)
         print(seed, case, type(selector).__name__, params, flush=True)
         if random.random() < 0.2:
@@ -142,7 +143,7 @@ def fuzz(seed: int, n_cases: int) -> None:
             if hasattr(selector.learner.memory.state, "counts") and random.random() < 0.3:
                 selector.learner.memory.state.counts[2] += FIRST_LATE_UPDATE
             selector.partial_fit(X[half:], y[half:], sample_weight=weights[half:])
-        check(selector, X)
+        check_sound(selector, X)
 
 
 def test_extreme_values_weights_and_parameters_give_something_sound() -> None:
@@ -173,12 +174,12 @@ def test_what_is_stored_never_has_its_sign_bit_set(number: float) -> None:
 
 def test_a_key_that_is_not_a_number_does_not_stop_a_heap() -> None:
     key, slots = np.array([1.0, 2.0, 3.0]), np.arange(3, dtype=np.int32)
-    nothing = np.full(3, np.nan)
-    assert slot_by_bounds(slots, slots.copy(), key, np.arange(3), 3, nothing, np.nan) == NO_SLOT
-    assert slot_by_bounds(slots, slots.copy(), key, np.arange(3), 3, nothing, 2.0) == 0
-    fresh, heap = np.full(3, np.nan), np.arange(3, dtype=np.int32)
+    bounds = np.full(3, np.nan)
+    assert slot_by_bounds(slots, slots.copy(), key, np.arange(3), 3, bounds, np.nan) == NO_SLOT
+    assert slot_by_bounds(slots, slots.copy(), key, np.arange(3), 3, bounds, 2.0) == 0
+    current_keys, heap = np.full(3, np.nan), np.arange(3, dtype=np.int32)
     excess, weight = np.ones((3, 2), np.float32), np.full((3, 2), np.nan)
-    freshen_root(heap, heap.copy(), key, fresh, np.arange(3), 3, weight, excess, 1.0, True)
+    freshen_root(heap, heap.copy(), key, current_keys, np.arange(3), 3, weight, excess, 1.0, True)
     assert sorted(heap.tolist()) == [0, 1, 2]
 
 
@@ -187,7 +188,7 @@ def test_a_key_that_is_not_a_number_does_not_stop_a_heap() -> None:
 def test_a_model_with_minus_zero_for_a_precision_names_no_slot_by_it(
     n_classes: int, criterion: str
 ) -> None:
-    """-0.0 is not below 0, so no bound of a schema refuses it; given back to its cell it would have been an index."""
+    """-0.0 is not below 0, so the schema allows it; back in its cell it would be an index."""
     random = np.random.default_rng(0)
     X, y = random.normal(size=(300, 20)), random.integers(0, n_classes, 300)
     first = ss.SOFS(1, criterion=criterion, normalize="l2", forget=5.0).partial_fit(X, y)
@@ -236,8 +237,8 @@ def test_where_float32_cannot_hold_a_column_a_remark_says_so(normalize: str) -> 
     X[:, 1] = 20 * X[:, 1] + 1e8
     X[:, 2] = 20261116.0
     expected = (
-        r"the values of feature 1, about 1.00000.*e\+08, differ by .*, which float32 hardly holds;"
-        r" subtract the mean"
+        r"the values of feature 1, about 1.00000.*e\+08, differ by .*, which float32 can hardly"
+        r" represent; subtract the mean"
     )
     with pytest.warns(UserWarning, match=expected):
         ss.SOFS(2, normalize=normalize).fit(X.astype(np.float32), y)
@@ -252,7 +253,7 @@ def test_where_float32_cannot_hold_a_column_a_remark_says_so(normalize: str) -> 
         if remark.kind == "rounded"
     ]
     assert len(notes) == 1
-    assert "the values of feature 1 are all 20261116 to a float32" in notes[0]
+    assert "the values of feature 1 are all 20261116 as float32" in notes[0]
 
 
 def test_a_constant_sparse_column_is_not_blown_up_by_rounding() -> None:

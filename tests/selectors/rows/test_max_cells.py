@@ -32,7 +32,10 @@ MANY_IDS = 2**63 - 1
 
 
 def random_rows(seed: int, n_rows: int, n_classes: int, n_features: int) -> list[Row]:
-    """Rows with normal values under ids from all of int64, of which the first five speak for classes."""
+    """Return rows with normal values under ids from all of int64.
+
+    The first five ids depend on the class.
+    """
     random = np.random.default_rng(seed)
     ids = np.unique(random.integers(0, MANY_IDS, n_features))
     rows = []
@@ -70,7 +73,7 @@ def test_shared_cells_agree_with_the_oracle(data: Any) -> None:
     )
     class_weight = data.draw(st.sampled_from([None, "auto", "balanced"]))
     normalize = data.draw(st.sampled_from([False, "l2", "auto"]))
-    params = {**drawn_params(data), "update": data.draw(st.sampled_from(["max_score", "uniform"]))}
+    params = {**draw_params(data), "update": data.draw(st.sampled_from(["max_score", "uniform"]))}
     weights = row_weights([code for _, code in rows], n_classes, given_weights, class_weight)
     prepared = [(unit(x), code) for x, code in rows] if normalize else rows
     expected = max_cells.learn(prepared, n_classes, weights, **params)
@@ -101,7 +104,7 @@ def test_shared_cells_agree_with_the_oracle_for_numbers(data: Any) -> None:
         st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=len(rows), max_size=len(rows))
     )
     normalize = data.draw(st.sampled_from([False, "l2", "auto"]))
-    params = {**drawn_params(data), "loss": data.draw(st.sampled_from(["squared", "huber"]))}
+    params = {**draw_params(data), "loss": data.draw(st.sampled_from(["squared", "huber"]))}
     prepared = [(unit(x), y) for x, y in rows] if normalize else rows
     expected = max_cells.learn_numbers(prepared, weights, **params)
     assume(expected["closest_call"] > 1e-4)
@@ -120,7 +123,7 @@ def test_shared_cells_agree_with_the_oracle_for_numbers(data: Any) -> None:
 CLOSE = {"rtol": 1e-3, "atol": 1e-4}  # cells are float32
 
 
-def drawn_params(data: Any) -> dict[str, Any]:
+def draw_params(data: Any) -> dict[str, Any]:
     return {
         "n_features_to_select": data.draw(st.integers(1, 8)),
         "max_cells": data.draw(st.sampled_from([1, 7, 64])),
@@ -178,9 +181,9 @@ def test_saved_in_the_middle_it_goes_on_as_if_never_interrupted(
     halves = ss.SOFS(7, max_cells=64, forget=20.0, curve=True).start(classes=range(labels))
     halves.partial_fit_block(block.rows(0, 137)).save(tmp_path / "model")
     loaded = ss.load(tmp_path / "model").partial_fit_block(block.rows(137, 400))
-    found, expected = loaded.model().arrays, straight.model().arrays
-    assert found.keys() == expected.keys()
-    assert all(found[name].tobytes() == expected[name].tobytes() for name in expected)
+    actual, expected = loaded.model().arrays, straight.model().arrays
+    assert actual.keys() == expected.keys()
+    assert all(actual[name].tobytes() == expected[name].tobytes() for name in expected)
 
 
 def test_ids_of_a_file_may_be_as_large_as_files_allow(tmp_path: Path) -> None:
@@ -224,7 +227,7 @@ print(grown, sizes)
 
 
 def test_memory_does_not_grow_with_the_number_of_ids() -> None:
-    """Two million more ids: exact memory would need 16 MB for their cells and as much for the ids."""
+    """Exact memory of two million more ids takes 16 MB for their cells and as much for ids."""
     done = subprocess.run([sys.executable, "-c", FLAT], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     grown, size = map(int, done.stdout.split())

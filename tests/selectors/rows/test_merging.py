@@ -1,4 +1,4 @@
-"""Models that learned different rows become one."""
+"""Merging of models that learned different rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from streamsieve.model import Model
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import merging
 from streamsieve.selectors.rows.baselines import AROW, AROW_REGRESSOR
-from streamsieve.selectors.rows.curves import whole_curve
+from streamsieve.selectors.rows.curves import complete_curve
 from streamsieve.selectors.rows.sofs import SOFS, SOFS_REGRESSOR
 from tests.effort import examples
 from tests.oracles import merging as oracle
@@ -32,11 +32,11 @@ from tests.selectors.rows.merging_cases import (
     assert_same,
     block_of,
     contents,
+    continue_learning,
     first_rows,
-    gone_on,
-    merged,
+    merge,
     random_rows,
-    started,
+    start_model,
 )
 
 CRITERIA = pytest.mark.parametrize("criterion", ["snr", "confidence"])
@@ -44,7 +44,7 @@ CLASSES = pytest.mark.parametrize("n_classes", [2, 3])
 
 
 def exact(cls: Any) -> list[dict[str, Any]]:
-    """Variants for shared checks; those in fixed memory are not merged."""
+    """Return variants for shared checks without fixed memory, which cannot be merged."""
     return [params for params in cls.check_variants if "max_cells" not in params]
 
 
@@ -82,69 +82,79 @@ def test_merging_agrees_with_its_oracle(data: Any) -> None:
     cls = of_classes if n_classes else of_numbers
     gamma, intercept = data.draw(st.sampled_from([0.25, 1.0, 2.0])), data.draw(st.booleans())
     budget, divisor = data.draw(st.integers(1, 8)), data.draw(st.sampled_from([None, None, 1.5, 3]))
-    own, criterion, forget = {}, None, None
+    options, criterion, forget = {}, None, None
     if sofs:
         criterion = data.draw(st.sampled_from(["snr", "confidence"])) if n_classes else "snr"
         forget = data.draw(st.sampled_from([None, None, 10.0, 1.0]))
-        own = {
+        options = {
             "forget": forget,
             **({"criterion": criterion} if n_classes else {"loss": data.draw(LOSSES)}),
         }
-    start = started(
-        cls, n_classes, n_features_to_select=budget, gamma=gamma, fit_intercept=intercept, **own
+    start = start_model(
+        cls, n_classes, n_features_to_select=budget, gamma=gamma, fit_intercept=intercept, **options
     )
     answers = st.integers(0, n_classes - 1) if n_classes else VALUES
     rows = st.lists(st.tuples(ROW_VALUES, answers), max_size=20)
-    base = gone_on(start, data.draw(rows))
+    base = continue_learning(start, data.draw(rows))
     times = data.draw(st.sampled_from([1, 2, 7]))
     shards = data.draw(st.lists(rows, min_size=1 if times > 1 else 2, max_size=4))
-    parts = [gone_on(base.model(), shard, times=times) for shard in shards]
+    parts = [continue_learning(base.model(), shard, times=times) for shard in shards]
     all_contents = [contents(part) for part in parts]
     rule = {"divisor": divisor or times, "forget": forget, "criterion": criterion, "budget": budget}
     expected = oracle.merge(
         contents(base), all_contents, vectors=max(1, n_classes) if n_classes != 2 else 1, **rule
     )
     assume(expected["closest_call"] > 1e-5)
-    learner = merged(base.model(), parts, divisor)
+    learner = merge(base.model(), parts, divisor)
     assert_close(contents(learner), expected, 1e-5)
     if sofs:
         ids, _, scores = learner.kept_in(learner.memory.state)
-        found = dict(zip(ids.tolist(), scores.tolist(), strict=True))
-        assert len(found) == min(budget, len(expected["precision"].keys() - {oracle.INTERCEPT}))
-        assert found == pytest.approx(expected["scores"], rel=1e-4, abs=1e-5)
+        scores_by_id = dict(zip(ids.tolist(), scores.tolist(), strict=True))
+        assert len(scores_by_id) == min(
+            budget, len(expected["precision"].keys() - {oracle.INTERCEPT})
+        )
+        assert scores_by_id == pytest.approx(expected["scores"], rel=1e-4, abs=1e-5)
 
 
 @VARIANTS
 def test_one_part_is_the_merged_model(cls: Any, params: dict[str, Any], n_classes: int) -> None:
-    base = gone_on(started(cls, n_classes, **params), random_rows(30, 0, n_classes)).model()
-    part = gone_on(base, random_rows(60, 1, n_classes))
-    same = merged(base, [gone_on(part.model(), [])])
-    rows, more = block_of(random_rows(50, 2, n_classes)), random_rows(40, 3, n_classes)
-    assert_same(same, part, 0.0)
+    base = continue_learning(
+        start_model(cls, n_classes, **params), random_rows(30, 0, n_classes)
+    ).model()
+    part = continue_learning(base, random_rows(60, 1, n_classes))
+    merged = merge(base, [continue_learning(part.model(), [])])
+    rows, later_rows = block_of(random_rows(50, 2, n_classes)), random_rows(40, 3, n_classes)
+    assert_same(merged, part, 0.0)
     assert (
-        same.results.predictor().score(rows).tolist()
+        merged.results.predictor().score(rows).tolist()
         == part.results.predictor().score(rows).tolist()
     )
-    assert_same(gone_on(same.model(), more), gone_on(part.model(), more), 0.0)
+    assert_same(
+        continue_learning(merged.model(), later_rows),
+        continue_learning(part.model(), later_rows),
+        0.0,
+    )
 
 
 @VARIANTS
 def test_parts_without_rows_add_nothing(cls: Any, params: dict[str, Any], n_classes: int) -> None:
-    """With room for every feature, or those may change that are kept."""
-    first, own, rows, more = (random_rows(40, seed, n_classes) for seed in range(4))
+    """With room for every feature; otherwise the kept features may change."""
+    first, part_rows, rows, later_rows = (random_rows(40, seed, n_classes) for seed in range(4))
     for dense in (False, True):
-        start = started(cls, n_classes, dense=dense, **params, n_features_to_select=N_FEATURES)
-        base = gone_on(start, first, dense=dense).model()
-        part = gone_on(base, own, dense=dense)
-        same = merged(base, [gone_on(base, []), part, gone_on(base, [])])
-        found, expected = (
-            one.results.predictor().score(block_of(rows, dense=dense)) for one in (same, part)
+        start = start_model(cls, n_classes, dense=dense, **params, n_features_to_select=N_FEATURES)
+        base = continue_learning(start, first, dense=dense).model()
+        part = continue_learning(base, part_rows, dense=dense)
+        merged = merge(base, [continue_learning(base, []), part, continue_learning(base, [])])
+        actual, expected = (
+            learner.results.predictor().score(block_of(rows, dense=dense))
+            for learner in (merged, part)
         )
-        np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
-        found, expected = (
-            contents(gone_on(one.model(), more, dense=dense)) for one in (same, part)
+        np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=1e-6)
+        actual, expected = (
+            contents(continue_learning(learner.model(), later_rows, dense=dense))
+            for learner in (merged, part)
         )
-        assert_close(found, expected, 1e-4)
+        assert_close(actual, expected, 1e-4)
 
 
 @VARIANTS
@@ -152,32 +162,35 @@ def test_parts_without_rows_add_nothing(cls: Any, params: dict[str, Any], n_clas
 def test_the_order_of_the_parts_does_not_matter(
     cls: Any, params: Any, n_classes: int, divisor: float | None, monkeypatch: Any
 ) -> None:
-    base = gone_on(started(cls, n_classes, **params), random_rows(20, 0, n_classes)).model()
+    base = continue_learning(
+        start_model(cls, n_classes, **params), random_rows(20, 0, n_classes)
+    ).model()
     parts = [
-        gone_on(base, random_rows(10 + 20 * seed, seed, n_classes), times=3) for seed in (1, 2, 3)
+        continue_learning(base, random_rows(10 + 20 * seed, seed, n_classes), times=3)
+        for seed in (1, 2, 3)
     ]
-    found = merged(base, parts, divisor)
-    assert_same(found, merged(base, parts[::-1], divisor), 1e-6)
+    merged = merge(base, parts, divisor)
+    assert_same(merged, merge(base, parts[::-1], divisor), 1e-6)
     monkeypatch.setattr(merging, "CHUNK", 5)  # nor how many features are merged in one go
-    assert_same(found, merged(base, parts, divisor), 0.0)
+    assert_same(merged, merge(base, parts, divisor), 0.0)
 
 
 @VARIANTS
 def test_a_feature_that_one_part_alone_has_met_has_its_precision(
     cls: Any, params: Any, n_classes: int
 ) -> None:
-    base = started(cls, n_classes, **params)
-    every = [random_rows(30, part, n_classes) for part in range(3)]
-    apart = [
+    base = start_model(cls, n_classes, **params)
+    rows_of_parts = [random_rows(30, part, n_classes) for part in range(3)]
+    disjoint = [
         [({3 * part + j % 3: v for j, v in x.items()}, y) for x, y in rows]
-        for part, rows in enumerate(every)
+        for part, rows in enumerate(rows_of_parts)
     ]
-    parts = [gone_on(base, rows) for rows in apart]
-    found = contents(merged(base, parts))["precision"]
+    parts = [continue_learning(base, rows) for rows in disjoint]
+    actual = contents(merge(base, parts))["precision"]
     expected = {j: values for part in parts for j, values in contents(part)["precision"].items()}
-    assert found.keys() == expected.keys()
+    assert actual.keys() == expected.keys()
     for j in expected.keys() - {oracle.INTERCEPT}:
-        np.testing.assert_allclose(found[j], expected[j], rtol=1e-6)
+        np.testing.assert_allclose(actual[j], expected[j], rtol=1e-6)
 
 
 @CRITERIA
@@ -190,44 +203,55 @@ def test_of_equal_features_the_lower_ids_are_kept(criterion: str, n_classes: int
         "gamma": gamma,
         "fit_intercept": False,
     }
-    base = started(SOFS, n_classes, **params)
+    base = start_model(SOFS, n_classes, **params)
     rows: list[Row] = [(dict.fromkeys(range(8, 12), 1.0), 1), (dict.fromkeys(range(4, 8), 1.0), 1)]
-    parts = [gone_on(base, rows) for _ in range(2)]
-    assert parts[0].results.selection().indices.tolist() == [
-        8,
-        9,
-        10,
-        11,
-    ]  # in a learner the first to come stay
-    assert merged(base, parts).results.selection().indices.tolist() == [4, 5, 6, 7]
+    parts = [continue_learning(base, rows) for _ in range(2)]
+    # In a learner the first to come stay.
+    assert parts[0].results.selection().indices.tolist() == [8, 9, 10, 11]
+    assert merge(base, parts).results.selection().indices.tolist() == [4, 5, 6, 7]
 
 
 @VARIANTS
 def test_plans_of_addresses_mix(cls: Any, params: dict[str, Any], n_classes: int) -> None:
-    """A base and a part by ids, other parts by a table: the answer is that of small ids."""
+    """Base and one part use ids, other parts a table: the result is that of small ids."""
     far = 1 << 40
     width = far + N_FEATURES
 
     def distant(rows: list[Row]) -> list[Row]:
         return [({j if j < 6 else far + j: v for j, v in x.items()}, y) for x, y in rows]
 
-    base = gone_on(started(cls, n_classes, None, **params), [({0: 1.0}, 0)], 1).model()
+    base = continue_learning(
+        start_model(cls, n_classes, None, **params), [({0: 1.0}, 0)], 1
+    ).model()
     low = [({j % 6: v for j, v in x.items()}, y) for x, y in random_rows(50, 1, n_classes)]
-    one, two, more = (random_rows(50, seed, n_classes) for seed in (2, 3, 4))
+    first_rows_far, second_rows_far, later_rows = (
+        random_rows(50, seed, n_classes) for seed in (2, 3, 4)
+    )
     far_parts = [
-        gone_on(base, low, 6),
-        gone_on(base, distant(one), width),
-        gone_on(base, distant(two), width),
+        continue_learning(base, low, 6),
+        continue_learning(base, distant(first_rows_far), width),
+        continue_learning(base, distant(second_rows_far), width),
     ]
     assert [part.memory.addresses.direct for part in far_parts] == [True, False, False]
-    a, b = merged(base, [gone_on(base, rows) for rows in (low, one, two)]), merged(base, far_parts)
+    a, b = (
+        merge(
+            base, [continue_learning(base, rows) for rows in (low, first_rows_far, second_rows_far)]
+        ),
+        merge(base, far_parts),
+    )
     assert b.results.n_features_in_ == width
     assert b.results.selection().indices.tolist() == [
         j if j < 6 else far + j for j in a.results.selection().indices.tolist()
     ]
-    scores = a.results.predictor().score(block_of(more))
-    assert b.results.predictor().score(block_of(distant(more), width)).tolist() == scores.tolist()
-    a, b = gone_on(a.model(), more), gone_on(b.model(), distant(more), width)
+    scores = a.results.predictor().score(block_of(later_rows))
+    assert (
+        b.results.predictor().score(block_of(distant(later_rows), width)).tolist()
+        == scores.tolist()
+    )
+    a, b = (
+        continue_learning(a.model(), later_rows),
+        continue_learning(b.model(), distant(later_rows), width),
+    )
     assert b.results.selection().scores.tolist() == a.results.selection().scores.tolist()
 
 
@@ -238,43 +262,51 @@ def test_moments_and_counts_are_those_of_all_rows(
     cls: Any, dense: bool, sizes: tuple[int, ...]
 ) -> None:
     n_classes = 2 if "classes" in cls.targets else NUMBERS
+    # No row is too long.
     shards = [
         list(map(of_length_1, random_rows(n, seed, n_classes))) for seed, n in enumerate(sizes)
-    ]  # none too long
+    ]
     shards[1] = [({j: v for j, v in x.items() if j != 7}, y) for x, y in shards[1]]
-    base = gone_on(
-        started(cls, n_classes, dense=dense, normalize="standard"), shards[0], dense=dense
+    base = continue_learning(
+        start_model(cls, n_classes, dense=dense, normalize="standard"), shards[0], dense=dense
     ).model()
-    memory = merged(base, [gone_on(base, rows, dense=dense) for rows in shards[1:]]).memory
+    memory = merge(base, [continue_learning(base, rows, dense=dense) for rows in shards[1:]]).memory
     rows = [*first_rows(n_classes), *(row for shard in shards for row in shard)]
     assert (memory.moments.seen[0], memory.moments.dense[0]) == (len(rows), dense)
     for position, j in enumerate(memory.addresses.ids[: memory.addresses.used].tolist()):
         expected = oracle.moments([x for x, _ in rows], j, dense)
-        found = memory.moments.first[position], memory.moments.second[position]
-        np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
-    base = gone_on(started(cls, n_classes), shards[0])
-    parts = [gone_on(base.model(), shard) for shard in shards[1:]]
-    memory = merged(base.model(), parts).memory
-    whole = gone_on(started(cls, n_classes), rows[len(first_rows(n_classes)) :]).memory
+        actual = memory.moments.first[position], memory.moments.second[position]
+        np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=1e-6)
+    base = continue_learning(start_model(cls, n_classes), shards[0])
+    parts = [continue_learning(base.model(), shard) for shard in shards[1:]]
+    memory = merge(base.model(), parts).memory
+    whole = continue_learning(
+        start_model(cls, n_classes), rows[len(first_rows(n_classes)) :]
+    ).memory
     np.testing.assert_allclose(memory.moments.totals, whole.moments.totals, rtol=1e-12)
     assert merging.rows_of(memory.target).tolist() == merging.rows_of(whole.target).tolist()
     assert memory.counts.tolist() == whole.counts.tolist()
     if not n_classes:
         totals = memory.target.totals
         mean, deviations = oracle.spread([y - 5.0 for _, y in rows])  # 5 is the centre
-        errors = [one.memory.target.totals[ERRORS] for one in (base, *parts)]
+        errors = [learner.memory.target.totals[ERRORS] for learner in (base, *parts)]
         expected = {WEIGHT: len(rows), MEAN: mean, DEVIATIONS: deviations}
-        expected[ERRORS] = errors[0] + sum(own - errors[0] for own in errors[1:])
+        expected[ERRORS] = errors[0] + sum(error - errors[0] for error in errors[1:])
         assert dict(enumerate(totals)) == pytest.approx(expected, rel=1e-9)
 
 
 @pytest.mark.parametrize(("cls", "n_classes"), [(SOFS, 2), (SOFS_REGRESSOR, NUMBERS)])
 def test_a_curve_adds_up_and_is_ranked_anew(cls: Any, n_classes: int) -> None:
-    start = started(cls, n_classes, n_features_to_select=6, curve=[1, 2, 4])
-    base = gone_on(start, random_rows(25, 0, n_classes))
-    parts = [gone_on(base.model(), random_rows(40, seed, n_classes), times=2) for seed in (1, 2)]
-    learner = merged(base.model(), parts)
-    curves = [whole_curve(one.memory, one.options.curve) for one in (learner, base, *parts)]
+    start = start_model(cls, n_classes, n_features_to_select=6, curve=[1, 2, 4])
+    base = continue_learning(start, random_rows(25, 0, n_classes))
+    parts = [
+        continue_learning(base.model(), random_rows(40, seed, n_classes), times=2)
+        for seed in (1, 2)
+    ]
+    learner = merge(base.model(), parts)
+    curves = [
+        complete_curve(learned.memory, learned.options.curve) for learned in (learner, base, *parts)
+    ]
     wrong = [curve.mistakes if n_classes else curve.errors for curve in curves]
     np.testing.assert_allclose(wrong[0], wrong[2] + wrong[3] - wrong[1], rtol=1e-12)
     last = learner.results.mistakes_ if n_classes else learner.memory.target.totals[ERRORS]
@@ -282,8 +314,10 @@ def test_a_curve_adds_up_and_is_ranked_anew(cls: Any, n_classes: int) -> None:
     largest = learner.memory.rungs.rungs[-1]  # of 5, which answers for 4
     ids, _, scores = learner.kept_in(largest.state)
     assert largest.curve.bucket[np.lexsort((ids, -scores))].tolist() == [0, 0, 0, 0, 1]
-    auto = started(cls, n_classes, n_features_to_select="auto")
-    learner = merged(auto, [gone_on(auto, random_rows(80, seed, n_classes)) for seed in range(3)])
+    auto = start_model(cls, n_classes, n_features_to_select="auto")
+    learner = merge(
+        auto, [continue_learning(auto, random_rows(80, seed, n_classes)) for seed in range(3)]
+    )
     assert (
         len(learner.results.selection().indices)
         == learner.results.n_features_selected_
@@ -293,44 +327,48 @@ def test_a_curve_adds_up_and_is_ranked_anew(cls: Any, n_classes: int) -> None:
 
 @CRITERIA
 def test_what_no_part_meets_is_forgotten_as_if_all_rows_had_come_in_turn(criterion: str) -> None:
-    base = gone_on(started(SOFS, forget=10.0, criterion=criterion), [({0: 3.0, 1: 1.0}, 1)]).model()
+    base = continue_learning(
+        start_model(SOFS, forget=10.0, criterion=criterion), [({0: 3.0, 1: 1.0}, 1)]
+    ).model()
     shard: list[Row] = [({2: 1.0}, code) for code in [0, 1] * 10]
-    learner = merged(base, [gone_on(base, shard) for _ in range(3)])
-    found, expected = contents(learner), contents(gone_on(base, 3 * shard))
+    learner = merge(base, [continue_learning(base, shard) for _ in range(3)])
+    actual, expected = contents(learner), contents(continue_learning(base, 3 * shard))
     for name in ("precision", "weight"):
         np.testing.assert_allclose(
-            [found[name][j] for j in (0, 1)], [expected[name][j] for j in (0, 1)], rtol=1e-6
+            [actual[name][j] for j in (0, 1)], [expected[name][j] for j in (0, 1)], rtol=1e-6
         )
     assert learner.memory.state.scale[0] == 1.0
 
 
 def test_a_precision_beyond_float32_stays_the_largest() -> None:
-    base = started(SOFS, criterion="confidence", gamma=1.0)
-    parts = [gone_on(base, [({0: 1e30, 1: 1.0, 2 + seed: 2.0}, seed % 2)]) for seed in range(3)]
+    base = start_model(SOFS, criterion="confidence", gamma=1.0)
+    parts = [
+        continue_learning(base, [({0: 1e30, 1: 1.0, 2 + seed: 2.0}, seed % 2)]) for seed in range(3)
+    ]
     assert parts[0].memory.state.excess.max() == np.finfo(np.float32).max
-    learner = merged(base, parts)
+    learner = merge(base, parts)
     assert learner.results.selection().indices[np.argmax(learner.results.selection().scores)] == 0
 
 
 @pytest.mark.parametrize(
-    ("cls", "n_classes", "more"), [(SOFS, 3, {}), (SOFS_REGRESSOR, NUMBERS, HUBER)]
+    ("cls", "n_classes", "params"), [(SOFS, 3, {}), (SOFS_REGRESSOR, NUMBERS, HUBER)]
 )
 def test_rounds_of_merging_go_on_from_bytes_and_change_no_model_given(
-    cls: Any, n_classes: int, more: Any
+    cls: Any, n_classes: int, params: Any
 ) -> None:
-    model = started(cls, n_classes, curve=True, forget=200.0, normalize="standard+l2", **more)
+    model = start_model(cls, n_classes, curve=True, forget=200.0, normalize="standard+l2", **params)
     for turn in range(5):
         base = Model.from_bytes(model.to_bytes())
         parts = [
-            gone_on(base, random_rows(20, 10 * turn + part, n_classes), times=3).model()
+            continue_learning(base, random_rows(20, 10 * turn + part, n_classes), times=3).model()
             for part in range(3)
         ]
-        sent = [one.to_bytes() for one in (base, *parts)]
+        sent = [member.to_bytes() for member in (base, *parts)]
         model = merge_models(base, [Model.from_bytes(part.to_bytes()) for part in parts])
         cls.load(merge_models(base, parts)).partial_fit_block(
             block_of(random_rows(9, turn, n_classes))
         )
-        assert [one.to_bytes() for one in (base, *parts)] == sent
+        assert [member.to_bytes() for member in (base, *parts)] == sent
     learner = cls.load(model)
     assert (learner.results.n_rows_, learner.memory.times) == (
         len(first_rows(n_classes)) + 5 * 3 * 20,
@@ -339,14 +377,15 @@ def test_rounds_of_merging_go_on_from_bytes_and_change_no_model_given(
 
 
 def test_names_and_classes_are_carried_over() -> None:
-    """Classes given as text, as on a command line, take the kind of the labels where rows were learned."""
+    """Classes given as text, as on a command line, take the type of the learned labels."""
     base = (
         SOFS.make(4, normalize=False)
         .start(N_FEATURES, ["0", "1"], [f"gene {j}" for j in range(N_FEATURES)])
         .model()
     )
-    learner = merged(
-        base, [gone_on(base, rows) for rows in (random_rows(30, 1), [], random_rows(30, 2))]
+    learner = merge(
+        base,
+        [continue_learning(base, rows) for rows in (random_rows(30, 1), [], random_rows(30, 2))],
     )
     assert learner.results.classes_.tolist() == [0, 1]
     assert learner.results.selection().names.tolist() == [
@@ -355,16 +394,16 @@ def test_names_and_classes_are_carried_over() -> None:
 
 
 def test_numbers_that_weigh_little_keep_their_mean() -> None:
-    base = gone_on(started(SOFS_REGRESSOR, NUMBERS), random_rows(40, 0, NUMBERS))
+    base = continue_learning(start_model(SOFS_REGRESSOR, NUMBERS), random_rows(40, 0, NUMBERS))
     start = Model.from_bytes(base.model().to_bytes())
     start.arrays["target.totals"][:] = 0.0
     light = [
         block_of(random_rows(20, seed, NUMBERS)).derived(sample_weight=np.full(20, 1e-3))
         for seed in (1, 2)
     ]
-    parts = [gone_on(start, []).partial_fit_block(block) for block in light]
+    parts = [continue_learning(start, []).partial_fit_block(block) for block in light]
     expected = np.mean([y - 5.0 for seed in (1, 2) for _, y in random_rows(20, seed, NUMBERS)])
-    assert merged(start, parts).memory.target.totals[MEAN] == pytest.approx(expected)
+    assert merge(start, parts).memory.target.totals[MEAN] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(
@@ -373,19 +412,24 @@ def test_numbers_that_weigh_little_keep_their_mean() -> None:
 def test_parts_that_learn_the_same_rows_are_merged_to_one_of_them(
     cls: Any, params: Any, n_classes: int
 ) -> None:
-    """Each stands for all, and counts its rows as many times; with room for every feature, and nothing forgotten."""
+    """Each part counts its rows as often as there are parts.
+
+    There is room for every feature, and nothing is forgotten.
+    """
     params = {**params, "n_features_to_select": N_FEATURES}
-    base = gone_on(started(cls, n_classes, **params), random_rows(40, 0, n_classes)).model()
-    part = gone_on(base, random_rows(30, 1, n_classes), times=3)
-    found, expected = contents(merged(base, [part] * 3)), contents(part)
+    base = continue_learning(
+        start_model(cls, n_classes, **params), random_rows(40, 0, n_classes)
+    ).model()
+    part = continue_learning(base, random_rows(30, 1, n_classes), times=3)
+    actual, expected = contents(merge(base, [part] * 3)), contents(part)
     for name in ("precision", "weight"):
         for j, values in expected[name].items():
-            np.testing.assert_allclose(found[name][j], values, rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(actual[name][j], values, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("cls", list(OPTIONS))
 def test_parts_that_know_of_one_another_do_not_go_too_far(cls: Any) -> None:
-    """Columns that go together: a part alone corrects what is wrong with all of them, and so do the others."""
+    """With correlated columns, every part corrects the error of all of them."""
     random = np.random.default_rng(0)
     X = 3.0 * random.standard_normal((5000, 1)) + random.standard_normal((5000, 60))
     y = X[:, :10] @ random.standard_normal(10) + random.standard_normal(5000)
@@ -428,7 +472,8 @@ def part(first, width):
     block = RowBlock(np.array([0, 1000]), ids, ones, np.array([1]), width)
     return SOFS.make(100, normalize=False).start(width, [0, 1]).partial_fit_block(block).model()
 
-merge_models(SOFS.make(100, normalize=False).start(5000, [0, 1]).model(), [part(0, 5000), part(500, 5000)])
+base = SOFS.make(100, normalize=False).start(5000, [0, 1]).model()
+merge_models(base, [part(0, 5000), part(500, 5000)])
 width = 200_000_000
 base = SOFS.make(100, normalize=False).start(width, [0, 1]).model()
 parts = [part(at, width) for at in (0, 99_999_500, width - 1000)]
@@ -440,9 +485,9 @@ print(merge_models(base, parts).arrays["ids"].size, peak_memory() - before)
 
 def test_memory_is_that_of_the_touched_features() -> None:
     done = subprocess.run([sys.executable, "-c", WIDE], check=True, capture_output=True, text=True)
-    features, more = map(int, done.stdout.split())
+    features, extra_bytes = map(int, done.stdout.split())
     assert features == 3000
-    assert more < 50_000_000  # one array of 8 bytes per feature would take 1,600 MB
+    assert extra_bytes < 50_000_000  # one array of 8 bytes per feature would take 1,600 MB
 
 
 @pytest.mark.parametrize(
@@ -469,8 +514,8 @@ def test_shards_of_real_rows_come_within_two_points_of_one_pass(
         model = merge_models(model, parts)
     learner = cls.load(model)
     accuracy, wanted = (
-        float((one.results.predictor()(test).labels == test.y).mean())
-        for one in (learner, sequential)
+        float((trained.results.predictor()(test).labels == test.y).mean())
+        for trained in (learner, sequential)
     )
     assert learner.results.n_rows_ == train.n_rows
     assert accuracy > wanted - 0.02

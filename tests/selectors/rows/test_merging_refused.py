@@ -14,11 +14,11 @@ from streamsieve.selectors.rows.sofs import SOFS, SOFS_REGRESSOR
 from tests.selectors.rows.merging_cases import (
     N_FEATURES,
     NUMBERS,
+    continue_learning,
     first_rows,
-    gone_on,
-    merged,
+    merge,
     random_rows,
-    started,
+    start_model,
 )
 
 MERGED = ("sofs", "sofs-regressor", "arow", "arow-regressor")
@@ -43,7 +43,7 @@ def half(**params: Any) -> SOFS:
     [
         (
             AROW.make(0.5).start(N_FEATURES, [0, 1]),
-            "part 2 is a model of arow; sofs merges its own alone",
+            "part 2 is a model of arow; sofs merges only its own models",
         ),
         (
             half(gamma=0.25).start(N_FEATURES, [0, 1]),
@@ -54,9 +54,12 @@ def half(**params: Any) -> SOFS:
             half().start(N_FEATURES, [0, 1, 2]),
             r"part 2 has the classes \[0, 1, 2\], not \[0, 1\]",
         ),
-        (half().start(N_FEATURES), "part 2 found its classes in the rows"),
+        (half().start(N_FEATURES), "part 2 took its classes from the rows"),
         (half().start(100, [0, 1]), "part 2 has a budget of 50 and the base one of 6"),
-        (half().start(N_FEATURES, [0, 1], list("abcdefghijkl")), "part 2 has other names"),
+        (
+            half().start(N_FEATURES, [0, 1], list("abcdefghijkl")),
+            "part 2 has feature names that differ",
+        ),
         (half().start(N_FEATURES, [0, 1]), "part 2 has learned less than the base"),
         (
             half().start(N_FEATURES, [0, 1]).as_part(4),
@@ -65,17 +68,23 @@ def half(**params: Any) -> SOFS:
     ],
 )
 def test_a_part_that_does_not_belong_is_refused(other: Any, message: str) -> None:
-    base = gone_on(started(SOFS, n_features_to_select=0.5), random_rows(20, 0)).model()
+    base = continue_learning(
+        start_model(SOFS, n_features_to_select=0.5), random_rows(20, 0)
+    ).model()
     with pytest.raises(ss.UsageError, match=message):
-        merged(base, [gone_on(base, random_rows(20, 1)), other])
+        merge(base, [continue_learning(base, random_rows(20, 1)), other])
 
 
 def test_what_else_is_refused() -> None:
-    base = started(SOFS, normalize="standard")
+    base = start_model(SOFS, normalize="standard")
     with pytest.raises(ss.UsageError, match="nothing to merge"):
         merge_models(base, [])
-    assert merged(base, [gone_on(base, []), gone_on(base, [])]).results.n_rows_ == 0
-    parts = [gone_on(base, random_rows(20, 1), dense=dense).model() for dense in (False, True)]
+    assert (
+        merge(base, [continue_learning(base, []), continue_learning(base, [])]).results.n_rows_ == 0
+    )
+    parts = [
+        continue_learning(base, random_rows(20, 1), dense=dense).model() for dense in (False, True)
+    ]
     with pytest.raises(ss.UsageError, match="some parts learned dense rows"):
         merge_models(base, parts)
     parts[1].arrays["state.member"][0] = 5000
@@ -83,7 +92,7 @@ def test_what_else_is_refused() -> None:
         merge_models(base, parts)
     for number in (0, 1.5, True, "8"):
         with pytest.raises(ValueError, match=r"times=.*: must be an integer from 1 to"):
-            gone_on(base, []).as_part(number)
+            continue_learning(base, []).as_part(number)
         damaged = base.copy()
         damaged.header["times"] = number
         with pytest.raises(ss.DataError, match="the base: not a streamsieve model"):
@@ -92,36 +101,38 @@ def test_what_else_is_refused() -> None:
 
 @pytest.mark.parametrize(("cls", "n_classes"), [(SOFS, 2), (SOFS_REGRESSOR, NUMBERS)])
 def test_what_is_chosen_from_the_first_rows_is_chosen_once(cls: Any, n_classes: int) -> None:
-    start = (
-        cls.make(5).start(N_FEATURES, range(n_classes) if n_classes else None).model()
-    )  # normalize="auto"
-    for rows_before in (
-        (1000,) if n_classes else (0, 1000)
-    ):  # without any, classes can have chosen the same
-        base = gone_on(start, random_rows(rows_before, 0, n_classes)).model()
-        parts = [gone_on(base, random_rows(1100, seed, n_classes)) for seed in (1, 2)]
+    # The default is normalize="auto".
+    start = cls.make(5).start(N_FEATURES, range(n_classes) if n_classes else None).model()
+    # Without any rows, parts with classes may have made the same choice.
+    for rows_before in (1000,) if n_classes else (0, 1000):
+        base = continue_learning(start, random_rows(rows_before, 0, n_classes)).model()
+        parts = [continue_learning(base, random_rows(1100, seed, n_classes)) for seed in (1, 2)]
         with pytest.raises(
             ss.UsageError, match="same choice; let the base learn 1,024 rows before it is divided"
         ):
-            merged(base, parts)
-    base = gone_on(start, random_rows(1024, 0, n_classes)).model()
-    parts = [gone_on(base, random_rows(50, seed, n_classes)) for seed in (1, 2)]
-    assert merged(base, parts).results.n_rows_ == 1124
+            merge(base, parts)
+    base = continue_learning(start, random_rows(1024, 0, n_classes)).model()
+    parts = [continue_learning(base, random_rows(50, seed, n_classes)) for seed in (1, 2)]
+    assert merge(base, parts).results.n_rows_ == 1124
 
 
 @pytest.mark.parametrize("cls", [SOFS_REGRESSOR, AROW_REGRESSOR])
 def test_parts_with_another_centre_are_refused(cls: Any) -> None:
-    fresh = cls.make(5, normalize=False).start(N_FEATURES).model()
-    for base in (fresh, gone_on(fresh, random_rows(31, 0, NUMBERS)).model()):
-        parts = [gone_on(base, random_rows(40, seed, NUMBERS)) for seed in (1, 2)]
+    new_model = cls.make(5, normalize=False).start(N_FEATURES).model()
+    for base in (new_model, continue_learning(new_model, random_rows(31, 0, NUMBERS)).model()):
+        parts = [continue_learning(base, random_rows(40, seed, NUMBERS)) for seed in (1, 2)]
         with pytest.raises(
             ss.UsageError, match=r"centre of a numeric target.*let the base learn 32 rows before"
         ):
-            merged(base, parts)
-    base, other = (gone_on(fresh, random_rows(32, seed, NUMBERS)) for seed in (0, 1))
+            merge(base, parts)
+    base, other = (continue_learning(new_model, random_rows(32, seed, NUMBERS)) for seed in (0, 1))
     with pytest.raises(ss.UsageError, match="did not start with the same choice"):
-        merged(base.model(), [gone_on(base.model(), random_rows(9, 2, NUMBERS)), other])
+        merge(base.model(), [continue_learning(base.model(), random_rows(9, 2, NUMBERS)), other])
     alike = [*first_rows(NUMBERS), *random_rows(20, 3, NUMBERS)]
+    # Equal first rows give equal centres.
     assert (
-        merged(fresh, [gone_on(fresh, alike) for _ in range(2)]).memory.target.centre == 5.0
-    )  # though nobody had told them
+        merge(
+            new_model, [continue_learning(new_model, alike) for _ in range(2)]
+        ).memory.target.centre
+        == 5.0
+    )

@@ -1,4 +1,4 @@
-"""What the options of row selectors promise: curves, automatic budgets, scaling, intercept, weights, forgetting."""
+"""Options of row selectors: curves, automatic budgets, scaling, intercept, weights, forgetting."""
 
 from __future__ import annotations
 
@@ -13,8 +13,13 @@ from sklearn.preprocessing import StandardScaler
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
 from streamsieve.selectors.diagnosis import Look
-from streamsieve.selectors.rows.curves import default_grid, grid_of, most_accurate, next_ranking
-from streamsieve.selectors.rows.inputs import standardized
+from streamsieve.selectors.rows.curves import (
+    choose_by_accuracy,
+    grid_of,
+    make_default_grid,
+    next_ranking,
+)
+from streamsieve.selectors.rows.inputs import standardize_block
 from tests.checks.data import sparse_stream
 from tests.paths import TEST, TRAIN
 
@@ -42,9 +47,9 @@ def text_rows() -> tuple[Any, NDArray[Any]]:
 
 
 def test_default_grid_is_1_2_5_and_ends_at_the_largest() -> None:
-    assert default_grid(123).tolist() == [1, 2, 5, 10, 20, 50, 100, 123]
-    assert default_grid(2000).tolist() == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
-    assert default_grid(1).tolist() == [1]
+    assert make_default_grid(123).tolist() == [1, 2, 5, 10, 20, 50, 100, 123]
+    assert make_default_grid(2000).tolist() == [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000]
+    assert make_default_grid(1).tolist() == [1]
     assert grid_of([7, 3, 3, 99], 10).tolist() == [3, 7, 10]
 
 
@@ -60,11 +65,11 @@ def test_slots_are_ranked_at_powers_of_two_and_then_regularly() -> None:
     ]
 
 
-@pytest.mark.parametrize("face", [ss.SOFS, ss.PET, ss.FOFS])
-def test_the_end_of_the_curve_is_the_run_itself(face: Any) -> None:
+@pytest.mark.parametrize("estimator", [ss.SOFS, ss.PET, ss.FOFS])
+def test_the_end_of_the_curve_is_the_run_itself(estimator: Any) -> None:
     X, y = sparse_stream()
-    with_curve = face(20, curve=[2, 5, 10]).fit(X, y)
-    without = face(20).fit(X, y)
+    with_curve = estimator(20, curve=[2, 5, 10]).fit(X, y)
+    without = estimator(20).fit(X, y)
     assert with_curve.curve_["n_features"].tolist() == [2, 5, 10, 20]
     assert with_curve.curve_["accuracy"][-1] == 1 - without.mistakes_ / without.n_rows_
     assert with_curve.selection().indices.tolist() == without.selection().indices.tolist()
@@ -75,10 +80,10 @@ def test_the_curve_is_near_that_of_separate_runs(criterion: str) -> None:
     X, y = text_rows()
     grid = [20, 50, 100, 200, 500]
     form: dict[str, Any] = {"criterion": criterion, "normalize": "l2", "gamma": 0.1}
-    one = ss.SOFS(500, curve=grid, **form).fit(X, y).curve_["accuracy"]
-    own = [1 - ss.SOFS(k, **form).fit(X, y).mistakes_ / len(y) for k in grid]
-    assert np.abs(one - own).max() < 0.06
-    assert one[-1] == own[-1]
+    from_curve = ss.SOFS(500, curve=grid, **form).fit(X, y).curve_["accuracy"]
+    separate = [1 - ss.SOFS(k, **form).fit(X, y).mistakes_ / len(y) for k in grid]
+    assert np.abs(from_curve - separate).max() < 0.06
+    assert from_curve[-1] == separate[-1]
 
 
 def test_curve_of_many_classes() -> None:
@@ -90,9 +95,9 @@ def test_curve_of_many_classes() -> None:
 
 def test_auto_takes_the_smallest_number_within_one_standard_error() -> None:
     grid, accuracy = np.array([1, 2, 5, 10]), np.array([0.7, 0.885, 0.89, 0.9])
-    assert grid[most_accurate(accuracy, 10_000)] == 10
-    assert grid[most_accurate(accuracy, 800)] == 5
-    assert grid[most_accurate(accuracy, 400)] == 2
+    assert grid[choose_by_accuracy(accuracy, 10_000)] == 10
+    assert grid[choose_by_accuracy(accuracy, 800)] == 5
+    assert grid[choose_by_accuracy(accuracy, 400)] == 2
 
 
 def test_auto_selects_and_predicts_with_the_best_of_its_weights() -> None:
@@ -141,17 +146,17 @@ def test_sparse_features_are_scaled_but_not_centred() -> None:
     X, y = sparse_stream()
     selector = ss.SOFS(10, normalize="standard").fit(X, y)
     block = next(ss.sources.arrays.ArraySource(X, y).row_blocks())
-    scaled = standardized(block, selector.learner.memory.moments, learn=False)
+    scaled = standardize_block(block, selector.learner.memory.moments, learn=False)
     expected = csr_array(StandardScaler(with_mean=False).fit_transform(X))
     assert scaled.indices.tolist() == expected.indices.tolist()
     np.testing.assert_allclose(scaled.values, expected.data, rtol=1e-5)
 
 
-@pytest.mark.parametrize("face", [ss.SOFS, ss.FOFS, ss.OGD])
-def test_standardising_makes_up_for_columns_of_different_scale(face: Any) -> None:
+@pytest.mark.parametrize("estimator", [ss.SOFS, ss.FOFS, ss.OGD])
+def test_standardising_makes_up_for_columns_of_different_scale(estimator: Any) -> None:
     X, y = dense_stream(5000)
     plain, scaled = (
-        face(3, normalize=kind).fit(X[:4000], y[:4000]) for kind in (False, "standard")
+        estimator(3, normalize=kind).fit(X[:4000], y[:4000]) for kind in (False, "standard")
     )
     assert scaled.score(X[4000:], y[4000:]) > 0.85
     assert scaled.score(X[4000:], y[4000:]) > plain.score(X[4000:], y[4000:])
@@ -205,13 +210,13 @@ def test_the_intercept_learns_what_no_feature_can_tell() -> None:
     assert len(with_intercept.selection()) == 1
 
 
-@pytest.mark.parametrize("face", [ss.SOFS, ss.PET, ss.FOFS, ss.AROW, ss.OGD])
-def test_balanced_weights_find_more_of_a_rare_class(face: Any) -> None:
+@pytest.mark.parametrize("estimator", [ss.SOFS, ss.PET, ss.FOFS, ss.AROW, ss.OGD])
+def test_balanced_weights_find_more_of_a_rare_class(estimator: Any) -> None:
     random = np.random.default_rng(1)
     X = random.standard_normal((6000, 10))
     y = np.where(X[:, 0] + random.standard_normal(6000) > 2.5, 1, 0)
     recall = [
-        face(3, class_weight=kind, normalize="l2").fit(X, y).predict(X)[y == 1].mean()
+        estimator(3, class_weight=kind, normalize="l2").fit(X, y).predict(X)[y == 1].mean()
         for kind in (None, "balanced")
     ]
     assert recall[1] > recall[0]
@@ -230,17 +235,19 @@ def test_class_weights_by_label_equal_weights_of_rows(tmp_path: Any) -> None:
 # ---- forgetting
 
 
-@pytest.mark.parametrize("face", [ss.SOFS, ss.FOFS])
-def test_forgetting_lets_the_selection_follow_the_data(face: Any) -> None:
+@pytest.mark.parametrize("estimator", [ss.SOFS, ss.FOFS])
+def test_forgetting_lets_the_selection_follow_the_data(estimator: Any) -> None:
     random = np.random.default_rng(3)
     X = random.standard_normal((8000, 40)) * (random.random((8000, 40)) < 0.3)
     y = np.where(np.concatenate([X[:4000, :4].sum(axis=1), X[4000:, -4:].sum(axis=1)]) > 0, 1, 0)
-    found = {}
+    n_new_features = {}
     for forget in (None, 500):
-        selector = face(4, forget=forget).fit(X, y)
-        found[forget] = len(set(selector.selection().indices.tolist()) & set(range(36, 40)))
-    assert found[500] == 4
-    assert found[500] >= found[None]
+        selector = estimator(4, forget=forget).fit(X, y)
+        n_new_features[forget] = len(
+            set(selector.selection().indices.tolist()) & set(range(36, 40))
+        )
+    assert n_new_features[500] == 4
+    assert n_new_features[500] >= n_new_features[None]
 
 
 def test_a_long_stream_with_forgetting_stays_finite() -> None:
@@ -297,8 +304,8 @@ def test_what_is_asked_is_part_of_the_saved_state(tmp_path: Any) -> None:
     selector.save(tmp_path / "model")
     resumed = ss.load(tmp_path / "model")
     assert resumed.ask().tolist() == asked.tolist() == selector.ask().tolist()
-    for both in (selector, resumed):
-        both.tell([0.5, 0.5, 0.5], -1)
+    for learner in (selector, resumed):
+        learner.tell([0.5, 0.5, 0.5], -1)
     assert resumed.ask().tolist() == selector.ask().tolist()
 
 
@@ -348,8 +355,8 @@ def test_partial_inputs_learn_text() -> None:
 
 def test_baselines_predict_with_all_features_and_name_the_best() -> None:
     X, y = text_rows()
-    for face in (ss.OGD, ss.FOBOS, ss.AROW):
-        selector = face(50, normalize="l2").fit(X, y)
+    for estimator in (ss.OGD, ss.FOBOS, ss.AROW):
+        selector = estimator(50, normalize="l2").fit(X, y)
         assert len(selector.selection()) == 50
         assert selector.learner.results.weights()[0].size > 1000
         assert selector.score(X, y) > 0.95

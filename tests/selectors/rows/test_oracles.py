@@ -67,7 +67,7 @@ ROW_WEIGHTS = st.one_of(
     st.lists(st.sampled_from([0.0, 0.5, 1.0, 2.0]), min_size=MAX_ROWS, max_size=MAX_ROWS),
 )
 DRAWING = {"ofs-partial", "random-selection"}  # what they draw is tested below
-OTHERS = {  # files of their own
+OTHERS = {  # tested in other files
     method
     for method in METHODS
     if find_method(method).reads != "rows" or "classes" not in find_method(method).targets
@@ -88,7 +88,7 @@ def block_of(rows: list[Row], weights: list[float]) -> RowBlock:
 
 
 def intercept_inputs(rows: list[Row], weights: list[float]) -> list[float]:
-    """0.3 times the mean norm of the rows so far that count."""
+    """Return 0.3 times the mean norm of the rows so far that have a weight."""
     norms: list[float] = []
     constants = []
     for (x, _), weight in zip(rows, weights, strict=True):
@@ -99,16 +99,14 @@ def intercept_inputs(rows: list[Row], weights: list[float]) -> list[float]:
 
 
 def mixed_rows(seed: int, n_rows: int, n_classes: int) -> list[Row]:
-    """Rows of two columns that are rarely 0, four sparse ones of other scales and the rest sparse ones of one scale."""
+    """Return rows of two columns that are rarely 0, and sparse ones.
+
+    Four of the sparse ones have other scales, the rest one scale.
+    """
     random = np.random.default_rng(seed)
     codes = random.integers(0, n_classes, n_rows)
     X = random.standard_normal((n_rows, N_FEATURES)) * (random.random((n_rows, N_FEATURES)) < 0.35)
-    X[:, 2:6] *= [
-        100.0,
-        12.0,
-        0.01,
-        0.08,
-    ]  # some of them near the line between one scale and another
+    X[:, 2:6] *= [100.0, 12.0, 0.01, 0.08]  # some near the limit between two scales
     X[:, 0] = random.standard_normal(n_rows) + 5.0
     X[:, 1] = random.standard_normal(n_rows) - 0.5
     X[random.random(n_rows) < 0.1, :2] = 0.0
@@ -156,7 +154,10 @@ def expected_of(
 def as_learned(
     rows: list[Row], weights: list[float], normalize: bool | str
 ) -> tuple[list[Row], float]:
-    """The rows as an algorithm gets them, and the closest call; those of weight 0 are absent and stay as they are."""
+    """Return the rows as an algorithm gets them, and the closest call.
+
+    Rows of weight 0 are absent and stay as they are.
+    """
     if normalize is False:
         return rows, float("inf")
     counting = [t for t, weight in enumerate(weights) if weight]
@@ -173,7 +174,7 @@ def as_learned(
 def as_predicted(
     rows: list[Row], weights: list[float], normalize: bool | str
 ) -> tuple[list[dict[int, float]], float]:
-    """The rows as they are scored when all have been learned, and the closest call."""
+    """Return the rows as they are scored after learning, and the closest call."""
     raw = [x for x, _ in rows]
     if normalize == "auto":
         return prepared_to_predict(
@@ -222,7 +223,10 @@ def test_sofs_agrees_with_its_oracle(data: Any) -> None:
 
 
 def rows_of_classes(seed: int, n_rows: int, n_classes: int) -> list[Row]:
-    """Rows of values that make no ties, of which the class depends on a few features: many are learned well."""
+    """Return rows without ties whose class depends on a few features.
+
+    Many of them are learned well.
+    """
     random = np.random.default_rng(seed)
     X = random.standard_normal((n_rows, N_FEATURES)) * (random.random((n_rows, N_FEATURES)) < 0.5)
     X[n_rows // 2] = 0.0
@@ -243,7 +247,7 @@ def rows_of_classes(seed: int, n_rows: int, n_classes: int) -> list[Row]:
 def test_sofs_agrees_with_its_oracle_over_longer_streams(
     n_classes: int, update: str, criterion: str, forget: float | None
 ) -> None:
-    """So long that what forgetting leaves of old precision is put into the stored ones, and in several blocks."""
+    """Streams are so long that old precisions are rescaled; rows come in several blocks."""
     form: dict[str, Any] = {
         "update": update,
         "criterion": criterion,
@@ -272,9 +276,10 @@ def test_sofs_agrees_with_its_oracle_over_longer_streams(
             part = slice(first, first + 50)
             selector.partial_fit_block(block_of(rows[part], weights[part]))
         if forget and criterion == "confidence" and n_classes > 2:
+            # The scores may be stale.
             expected["scores"] = dict(
                 zip(*selector.learner.kept_in(selector.learner.memory.state)[::2], strict=True)
-            )  # may be stale
+            )
         assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)
     assert compared == 2
 
@@ -282,15 +287,15 @@ def test_sofs_agrees_with_its_oracle_over_longer_streams(
 @pytest.mark.parametrize("criterion", ["snr", "confidence"])
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_sofs_and_its_curve_do_not_depend_on_blocks(criterion: str, n_classes: int) -> None:
-    rows, found = rows_of_classes(7, 80, n_classes), []
+    rows, models = rows_of_classes(7, 80, n_classes), []
     for size in (1, 80):
         selector = ss.SOFS(4, criterion=criterion, curve=[1, 2], normalize=False, class_weight=None)
         selector.start(N_FEATURES, range(n_classes))
         for first in range(0, 80, size):
             selector.partial_fit_block(block_of(rows[first : first + size], [1.0] * size))
-        found.append(selector.model().arrays)
-    for name, array in found[0].items():
-        np.testing.assert_array_equal(found[1][name], array, err_msg=name)
+        models.append(selector.model().arrays)
+    for name, array in models[0].items():
+        np.testing.assert_array_equal(models[1][name], array, err_msg=name)
 
 
 @pytest.mark.parametrize("criterion", ["snr", "confidence"])
@@ -298,7 +303,7 @@ def test_sofs_and_its_curve_do_not_depend_on_blocks(criterion: str, n_classes: i
 def test_sofs_learns_nothing_from_a_margin_of_exactly_one(
     n_classes: int, value: float, criterion: str
 ) -> None:
-    """The first row, a mistake by a margin of 0, makes a weight of a half, or of a third."""
+    """Row one, a mistake with margin 0, makes a weight of 1/2 or 1/3."""
     selector = ss.SOFS(
         1, criterion=criterion, gamma=1.0, normalize=False, fit_intercept=False, class_weight=None
     )
@@ -330,7 +335,7 @@ def compare(
     normalize: bool | str,
     least_distance: float,
 ) -> None:
-    """The selector and its oracle on these rows, with weights and parameters that are drawn."""
+    """Compare the selector with its oracle on rows, with drawn weights and parameters."""
     given_weights = data.draw(ROW_WEIGHTS)[: len(rows)]
     class_weight = data.draw(st.sampled_from([None, "auto", "balanced"]))
     intercept = data.draw(st.booleans())
@@ -347,9 +352,10 @@ def compare(
     block = block_of(rows, given_weights)
     selector.partial_fit_block(block)
     if params.get("forget") and params.get("criterion") == "confidence" and n_classes > 2:
+        # The scores may be stale.
         expected["scores"] = dict(
             zip(*selector.learner.kept_in(selector.learner.memory.state)[::2], strict=True)
-        )  # may be stale
+        )
     assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)  # values and precisions are float32
     if method == "sofs" and any(weights):
         wanted = [sofs.predict(expected, x) for x in to_predict]
@@ -415,14 +421,14 @@ def test_random_selection_keeps_every_feature_equally_often() -> None:
     """After a step on a row of all d features each is kept with probability B / d."""
     X = np.ones((1, 10))
     kept = np.zeros(10)
-    times = 400
-    for seed in range(times):
+    n_runs = 400
+    for seed in range(n_runs):
         selector = ss.RandomSelection(
             3, normalize=False, fit_intercept=False, random_state=seed
         ).partial_fit(X, [1], classes=[0, 1])
         kept[selector.selection().indices] += 1
-    assert kept.sum() == 3 * times
-    assert (np.abs(kept - 0.3 * times) < 5 * np.sqrt(times * 0.3 * 0.7)).all()
+    assert kept.sum() == 3 * n_runs
+    assert (np.abs(kept - 0.3 * n_runs) < 5 * np.sqrt(n_runs * 0.3 * 0.7)).all()
 
 
 def test_random_attributes_are_a_fresh_draw_for_every_row() -> None:
@@ -431,14 +437,14 @@ def test_random_attributes_are_a_fresh_draw_for_every_row() -> None:
         10, attributes="random", normalize=False, fit_intercept=False, random_state=0
     ).fit(X, y)
     assert selector.n_rows_ == 3000
-    few = ss.PET(
+    drawing = ss.PET(
         2, attributes="random", normalize=False, fit_intercept=False, random_state=0
     ).start(10, [0, 1])
     seen = np.zeros(10)
     for _ in range(1000):
         block = RowBlock(np.array([0, 10]), np.arange(10), np.ones(10, np.float32), None, 10)
-        rows = few.learner.inputs.rows(
-            block, few.learner.memory, few.learner.rule, np.zeros(1, np.int64), np.ones(1)
+        rows = drawing.learner.inputs.make_rows(
+            block, drawing.learner.memory, drawing.learner.rule, np.zeros(1, np.int64), np.ones(1)
         )
         assert rows.indices.size == 2
         seen[rows.indices] += 1

@@ -40,18 +40,22 @@ Row = tuple[dict[int, float], float]
 def as_learned(
     rows: list[Row], weights: list[float], normalize: bool | str
 ) -> tuple[list[Row], list[Any], float]:
-    """The rows as the method gets them, as they are when all is learned, and the closest call."""
+    """Return the rows as the method gets them, as they are after learning, and the closest call."""
     raw = [x for x, _ in rows]
-    there = [x for x, weight in zip(raw, weights, strict=True) if weight]
+    weighted = [x for x, weight in zip(raw, weights, strict=True) if weight]
     if normalize == "auto":
-        made, near = prepared(there, tables_keep_lengths=True)
-        later, near_too = prepared_to_predict(there, raw, tables_keep_lengths=True)
-        left = iter(made)
-        learned = [next(left) if weight else x for x, weight in zip(raw, weights, strict=True)]
+        prepared_rows, closest_call = prepared(weighted, tables_keep_lengths=True)
+        later, closest_to_predict = prepared_to_predict(weighted, raw, tables_keep_lengths=True)
+        remaining = iter(prepared_rows)
+        learned = [next(remaining) if weight else x for x, weight in zip(raw, weights, strict=True)]
     else:
-        near = near_too = float("inf")
+        closest_call = closest_to_predict = float("inf")
         learned = later = [unit(x) for x in raw] if normalize else raw
-    return [(x, y) for x, (_, y) in zip(learned, rows, strict=True)], later, min(near, near_too)
+    return (
+        [(x, y) for x, (_, y) in zip(learned, rows, strict=True)],
+        later,
+        min(closest_call, closest_to_predict),
+    )
 
 
 @settings(max_examples=examples(600), deadline=None)
@@ -121,7 +125,7 @@ def assert_agrees(selector: Any, expected: dict[str, Any], row_weights: list[flo
 
 
 def planted(seed: int = 0, rows: int = 3000) -> tuple[Any, Any]:
-    """Sparse rows of 300 features, of which the first ten count."""
+    """Return sparse rows of 300 features, of which the first ten are informative."""
     random = np.random.default_rng(seed)
     X = random.standard_normal((rows, 300)) * (random.random((rows, 300)) < 0.2)
     y = X[:, :10] @ np.linspace(1.0, 2.0, 10)
@@ -184,7 +188,7 @@ def test_the_curve_and_auto() -> None:
 
 
 def test_tables_of_numbers_keep_the_lengths_of_their_rows() -> None:
-    """A length of 1 for all rows would lose what a number depends on."""
+    """Rows divided by their length would lose information about the number."""
     random = np.random.default_rng(0)
     X = random.standard_normal((2000, 5)) * random.uniform(0.2, 5.0, (2000, 1))
     y = X @ [1.0, 2.0, 0.0, -1.0, 0.5]

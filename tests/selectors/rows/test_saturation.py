@@ -27,7 +27,10 @@ BLOCK = 100_000
 def late_learner(
     excess: float, n_classes: int, criterion: str, max_cells: int | None = None
 ) -> Any:
-    """A learner that keeps one of two features and knows the other, both of some precision, after very many rows."""
+    """Return a learner of two features, keeping one of them, after very many rows.
+
+    Both features have the given precision.
+    """
     form: dict[str, Any] = {"normalize": False, "fit_intercept": False, "class_weight": None}
     learner: Any = SOFS.make(1, criterion=criterion, gamma=1.0, max_cells=max_cells, **form)
     learner.start(2, np.arange(n_classes))
@@ -46,7 +49,7 @@ def block_of(codes: Any, first: float, second: float) -> ss.RowBlock:
 
 
 def precisions_outside(state: Any, criterion: str) -> Any:
-    """The precisions of the feature that is not kept, per vector of weights."""
+    """Return the precisions of the feature that is not kept, per vector of weights."""
     position = 0 if state.cells.shape[0] == 1 else 1 - int(state.member[0])
     cells = state.cells.view(np.float32).reshape(state.cells.shape[0], -1)[position]
     return cells[state.bias.shape[0] > 1 :: 2 if criterion == "snr" else 1]
@@ -165,8 +168,8 @@ def test_late_rows_do_not_depend_on_blocks_or_on_saving(
         parts.partial_fit_block(block.rows(start, start + 500))
         parts.save(tmp_path / "model")
         parts = ss.load(tmp_path / "model").learner
-    for one, other in zip(straight.memory.state, parts.memory.state, strict=True):
-        assert one.tobytes() == other.tobytes()
+    for expected, actual in zip(straight.memory.state, parts.memory.state, strict=True):
+        assert expected.tobytes() == actual.tobytes()
 
 
 @pytest.mark.parametrize("criterion", ["snr", "confidence"])

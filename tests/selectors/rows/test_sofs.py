@@ -93,7 +93,7 @@ MANY = [
 def many_classes(
     rows: int = 600, copies: int = 1
 ) -> tuple[ss.sources.arrays.ArraySource, list[int]]:
-    """Rows of 21 classes in blocks of 50; every column so many times."""
+    """Return rows of 21 classes in blocks of 50, with every column ``copies`` times."""
     random = np.random.default_rng(3)
     X = random.integers(-4, 5, (rows, 60)) * (random.random((rows, 60)) < 0.2)
     y = (np.abs(X[:, :3] @ [1, 2, 3]) + random.integers(0, 3, rows)) % 21
@@ -106,20 +106,20 @@ def many_classes(
 def test_bounds_of_outsiders_hold_and_change_nothing(params: dict[str, Any]) -> None:
     source, classes = many_classes()
     straight, without = (ss.SOFS(10, **params).start(classes=classes) for _ in range(2))
-    known = 0
+    n_bounds = 0
     for block in source.row_blocks():
         without.partial_fit_block(block)
         straight.partial_fit_block(block)
         state = straight.learner.memory.state
         cells = state.cells[(state.cells.view(np.int32)[:, 0] > 0)].astype(float)
-        known += np.isfinite(cells[:, 0]).sum()
+        n_bounds += np.isfinite(cells[:, 0]).sum()
         width = 1 if "criterion" in params else 2
         precise = cells[:, 1::width] * state.scale[0]
         parts = precise / (1 + precise) if width == 1 else cells[:, 2::2] ** 2 * (1 + precise)
         assert (parts.sum(axis=1) <= cells[:, 0]).all()
         outsiders = without.learner.memory.state.cells.view(np.int32)[:, 0] > 0
         without.learner.memory.state.cells[outsiders, 0] = np.inf
-    assert known > 100
+    assert n_bounds > 100
     assert learned(straight) == learned(without)
 
 
@@ -270,7 +270,7 @@ def test_a_label_that_was_not_announced_is_refused() -> None:
 def test_a_share_of_the_features_can_be_asked_for() -> None:
     X, y = sparse_stream()
     assert len(ss.SOFS(0.1).fit(X, y).selection()) == 4
-    with pytest.raises(ss.UsageError, match="width that is not known yet"):
+    with pytest.raises(ss.UsageError, match="number of features is not known yet"):
         ss.SOFS(0.1).start()
 
 
@@ -406,16 +406,16 @@ def test_one_class_so_far_is_what_is_predicted() -> None:
 
 
 def test_blocks_that_would_write_past_the_arrays_are_refused() -> None:
-    one = np.ones(1, np.float32)
+    values = np.ones(1, np.float32)
     with pytest.raises(ss.DataError, match="1 rows with 2 labels"):
-        RowBlock(np.array([0, 1]), np.array([0], np.int32), one, np.array([0, 1]), 1)
+        RowBlock(np.array([0, 1]), np.array([0], np.int32), values, np.array([0, 1]), 1)
     with pytest.raises(ss.DataError, match="do not fit one another"):
-        RowBlock(np.array([0, 5]), np.array([0], np.int32), one, np.array([0]), 1)
+        RowBlock(np.array([0, 5]), np.array([0], np.int32), values, np.array([0]), 1)
     for feature in (2_000_000_000, -3):
         with pytest.raises(ss.DataError, match="an index is negative or beyond its shape"):
-            RowBlock(np.array([0, 1]), np.array([feature]), one, np.array([0]), 5)
+            RowBlock(np.array([0, 1]), np.array([feature]), values, np.array([0]), 5)
         block = RowBlock.trusted(
-            np.array([0, 1]), np.array([feature]), one.copy(), np.array([0]), 5
+            np.array([0, 1]), np.array([feature]), values.copy(), np.array([0]), 5
         )
         with pytest.raises(ss.DataError, match="below its width, 5"):
             ss.SOFS(1).start(classes=[0, 1]).partial_fit_block(block)
@@ -435,7 +435,7 @@ def test_labels_that_are_objects_stay_what_they_are(tmp_path: Path, labels: list
 
 
 @pytest.mark.parametrize(
-    ("given", "labels"),
+    ("texts", "labels"),
     [
         (["True", "False"], [False, True]),
         (["1", "0"], ["0", "1"]),
@@ -444,11 +444,11 @@ def test_labels_that_are_objects_stay_what_they_are(tmp_path: Path, labels: list
     ],
 )
 def test_classes_given_as_text_are_read_as_the_labels_are(
-    given: list[str], labels: list[object]
+    texts: list[str], labels: list[object]
 ) -> None:
     X, y = sparse_stream()
     record = ss.select(
-        (X, np.array(labels)[(y > 0).astype(int)]), n_features_to_select=5, classes=given
+        (X, np.array(labels)[(y > 0).astype(int)]), n_features_to_select=5, classes=texts
     )
     assert record.selector.classes_.tolist() == labels
 

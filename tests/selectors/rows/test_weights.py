@@ -1,4 +1,4 @@
-"""Weights of rows and classes, and parameters, that cannot be computed with are refused by all methods on rows."""
+"""Invalid weights of rows and classes, and invalid parameters, are rejected by all row methods."""
 
 from __future__ import annotations
 

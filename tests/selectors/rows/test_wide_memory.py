@@ -1,4 +1,4 @@
-"""A hundred million features in a process of their own: memory is 4 or 8 bytes for each, and the blocks."""
+"""A hundred million features in a separate process: memory is 4 or 8 bytes each, and the blocks."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ FEATURES = 100_000_000
 SLACK = 0.06 * FEATURES  # times the bytes per feature: what stretching an array may leave unused
 BLOCKS = 60_000_000  # bytes: some rows in flight, a table that gave way to plain arrays
 SWAPPED = 8_000_000  # features: 64 MB or more if all were touched
-FIRST_ROWS = (
-    60 << 22
-)  # bytes: the first rows, of at most about 2^22 values, and a look at their columns
+FIRST_ROWS = 60 << 22  # bytes: the first rows, of about 2^22 values, and a pass over their columns
 
 LEARN = """
 import sys
@@ -34,7 +32,8 @@ for number in range(101):
     width = features * max(1, number) // 100 if widths == "rising" else features
     ids = np.unique(random.integers(0, width, 100_000 if number else 10)).astype(np.int32)
     ones = np.ones(ids.size, np.float32)
-    learner.partial_fit_block(RowBlock(np.array([0, ids.size]), ids, ones, np.array([number % 2]), width))
+    block = RowBlock(np.array([0, ids.size]), ids, ones, np.array([number % 2]), width)
+    learner.partial_fit_block(block)
     if number == 0:
         before = peak_memory()
 assert learner.memory.addresses.direct

@@ -1,9 +1,9 @@
-"""Where a feature lives in the arrays that have one entry per feature.
+"""Positions of features in the arrays that have one entry per feature.
 
-Two plans. **Direct**: the position is the id; an array of zeros costs memory only where it is
-touched. **Table**: ids too large or too sparse for that get positions in the order they appear,
-through a hash table in front of the same kernels. Both give the same results, so a run moves from
-one to the other as the ids it meets demand.
+There are two plans. **Direct**: the position is the id; an array of zeros takes memory only where
+it is touched. **Table**: ids too large or too sparse for that get positions in the order of their
+appearance, from a hash table in front of the same kernels. Both give the same results, so a run
+moves from one to the other as its ids require.
 """
 
 from __future__ import annotations
@@ -17,15 +17,17 @@ from ...errors import DataError
 from ...kernels.table import add_positions, fill_table, find_positions
 from ...machine import available_memory, more_memory, size_text
 
-ALWAYS_DIRECT = 1 << 26  # features: 256 MB per four-byte array if all were touched
+ALWAYS_DIRECT = 1 << 26  # features: 256 MB per four-byte array if all are touched
 DIRECT_PER_FEATURE = 96  # entries of a direct array that a touched feature may cost
-FRACTION_OF_MEMORY = (
-    0.8  # of what is available or taken by such arrays already, for arrays as wide as the ids
-)
+# Of the memory available or held by such arrays already, for arrays as wide as the ids.
+FRACTION_OF_MEMORY = 0.8
 
 
 class Addresses(NamedTuple):
-    """``table`` and ``ids`` as in ``kernels.table``, both empty under the direct plan; ``used`` positions given out."""
+    """The positions of features: ``table`` and ``ids`` as in ``kernels.table``.
+
+    Both are empty under the direct plan. ``used`` positions have been given out.
+    """
 
     table: NDArray[np.int32]
     ids: NDArray[np.int64]
@@ -33,47 +35,49 @@ class Addresses(NamedTuple):
 
     @property
     def direct(self) -> bool:
+        """Return True under the direct plan."""
         return not self.table.size
 
     def ids_of(self, positions: NDArray[Any]) -> NDArray[Any]:
-        """The ids of the features at some positions."""
+        """Return the ids of the features at some positions."""
         return positions if self.direct else self.ids[positions]
 
 
 def direct_addresses(width: int = 0) -> Addresses:
+    """Return addresses under the direct plan."""
     return Addresses(np.empty(0, np.int32), np.empty(0, np.int64), width)
 
 
 def table_addresses(ids: NDArray[np.int64], room: int = 0) -> Addresses:
-    """A table that knows these ids, in positions 0, 1, 2, ..., with room for at least ``room``.
+    """Return a table of these ids, in positions 0, 1, 2, ..., with room for at least ``room``.
 
-    It has three slots for two positions at the fullest, and three for one just after it grew.
+    A position has between 1.5 slots (the table is full) and 3 slots (it has just grown).
     """
     room = max(room, ids.size, 8)
     size = 1 << (room + room // 2).bit_length()
-    roomy = np.zeros(size * 2 // 3, np.int64)
-    roomy[: ids.size] = ids
+    padded_ids = np.zeros(size * 2 // 3, np.int64)
+    padded_ids[: ids.size] = ids
     table = np.zeros(size, np.int32)
-    fill_table(table, roomy, ids.size)
-    return Addresses(table, roomy, ids.size)
+    fill_table(table, padded_ids, ids.size)
+    return Addresses(table, padded_ids, ids.size)
 
 
 def direct_fits(
     width: int, touched: int, bytes_per_feature: int, declared: bool, held: int
 ) -> bool:
-    """Whether arrays as wide as the ids are a good use of memory, and there is memory for them.
+    """Return True if arrays as wide as the ids use memory well and fit into it.
 
-    A width that was declared is taken at its word; one that merely turned up must not be out of
-    proportion to the number of features touched so far. ``held`` bytes have been written to
-    already: what never was takes none.
+    A declared width is accepted as it is; a width found in the data must be in proportion to the
+    number of features touched so far. ``held`` bytes have been written already: memory never
+    written takes none.
     """
     if not declared and width > max(ALWAYS_DIRECT, DIRECT_PER_FEATURE * touched):
         return False
     return width * bytes_per_feature <= FRACTION_OF_MEMORY * (available_memory() + held)
 
 
-def find(addresses: Addresses, indices: NDArray[Any]) -> NDArray[Any]:
-    """The positions of feature ids, -1 where the table does not know one."""
+def look_up(addresses: Addresses, indices: NDArray[Any]) -> NDArray[Any]:
+    """Return the positions of feature ids, -1 for ids that are not in the table."""
     if addresses.direct:
         return indices
     positions = np.empty(indices.size, np.int32)
@@ -81,8 +85,10 @@ def find(addresses: Addresses, indices: NDArray[Any]) -> NDArray[Any]:
     return positions
 
 
-def add(addresses: Addresses, indices: NDArray[Any], width: int) -> tuple[Addresses, NDArray[Any]]:
-    """The positions of feature ids below ``width``, new ones given out as needed."""
+def look_up_or_add(
+    addresses: Addresses, indices: NDArray[Any], width: int
+) -> tuple[Addresses, NDArray[Any]]:
+    """Return the positions of feature ids below ``width``, adding new ids as needed."""
     if addresses.direct:
         return addresses._replace(used=max(addresses.used, width)), indices
     positions = np.empty(indices.size, np.int32)
@@ -93,12 +99,12 @@ def add(addresses: Addresses, indices: NDArray[Any], width: int) -> tuple[Addres
         addresses = Addresses(table, ids, used)
         if done == indices.size:
             return addresses, positions
-        refuse_beyond_memory(2 * (table.nbytes + ids.nbytes), used)
+        check_memory(2 * (table.nbytes + ids.nbytes), used)
         addresses = table_addresses(ids[:used], 2 * used)
 
 
-def refuse_beyond_memory(needed: int, features: int) -> None:
-    """Refuse an allocation that there is no memory for, before the machine does."""
+def check_memory(needed: int, features: int) -> None:
+    """Raise DataError if an allocation does not fit into the available memory."""
     available = available_memory()
     if needed > available:
         raise DataError(

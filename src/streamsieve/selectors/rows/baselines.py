@@ -1,5 +1,7 @@
-"""What the papers compare with: OGD, FOBOS and AROW on all features (Wu, Hoi, Mei, Yu 2017, table II; Wang, Zhao, Hoi,
-Jin 2014, section 4.2). There is a weight for every feature: the budget limits the selection alone.
+"""Baselines of the papers: OGD, FOBOS and AROW on all features.
+
+Wu, Hoi, Mei, Yu 2017, table II; Wang, Zhao, Hoi, Jin 2014, section 4.2. Every feature has a weight:
+the budget limits the selection only.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ class OGDParameters(options.Budget):
     n_epochs: int = parameter(1, options.EPOCHS)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        """Return how rows are learned."""
+        """Return the rule that learns from rows."""
         return GradientRule(float(self.eta))
 
 
@@ -59,10 +61,10 @@ OGD = Method(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FOBOSParameters(options.Budget):
-    """Forward-backward splitting with an L1 penalty, with all features (Wang et al. 2014, section 4.2).
+    """Forward-backward splitting with an L1 penalty, with all features (Wang et al. 2014).
 
-    Online gradient descent on the hinge loss, and after every row all weights come nearer to 0 by
-    ``eta * regularization``.
+    Online gradient descent on the hinge loss; after every row all weights move towards 0 by ``eta *
+    regularization`` (section 4.2).
 
     Parameters
     ----------
@@ -85,7 +87,7 @@ class FOBOSParameters(options.Budget):
     n_epochs: int = parameter(1, options.EPOCHS)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        """Return how rows are learned."""
+        """Return the rule that learns from rows."""
         return GradientRule(float(self.eta), float(self.regularization))
 
 
@@ -100,7 +102,9 @@ FOBOS = Method(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AROWParameters(options.Budget):
-    """Adaptive regularisation of weights, diagonal, with all features (Wu et al. 2017, table II): SOFS, no budget.
+    """Adaptive regularisation of weights, diagonal, with all features (Wu et al. 2017, table II).
+
+    SOFS without a budget.
 
     Parameters
     ----------
@@ -120,7 +124,7 @@ class AROWParameters(options.Budget):
     n_epochs: int = parameter(1, options.EPOCHS)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        """Return how rows are learned."""
+        """Return the rule that learns from rows."""
         return ArowRule(float(self.gamma))
 
 
@@ -129,7 +133,9 @@ AROW = Method("arow", AROWParameters, RowLearner, predicts=True, merges=True)
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class AROWRegressorParameters(options.Budget):
-    """AROW for a target of numbers, diagonal, with all features (Vaits, Crammer 2011): SOFSRegressor, no budget.
+    """AROW for numeric targets, diagonal, with all features (Vaits, Crammer 2011).
+
+    SOFSRegressor without a budget.
 
     Parameters
     ----------
@@ -148,7 +154,7 @@ class AROWRegressorParameters(options.Budget):
     n_epochs: int = parameter(1, options.EPOCHS)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        """Return how rows are learned."""
+        """Return the rule that learns from rows."""
         return ArowRule(float(self.gamma))
 
 
@@ -167,7 +173,7 @@ AROW_REGRESSOR = Method(
 
 @dataclass(frozen=True)
 class GradientRule(RowRule[GradientState]):
-    """OGD, and with a penalty FOBOS: every weight comes nearer to 0 with every row."""
+    """OGD, and with a penalty FOBOS: every weight moves towards 0 with every row."""
 
     state_type: ClassVar[type[GradientState]] = GradientState
     keeps_all: ClassVar[bool] = True
@@ -211,9 +217,14 @@ class ArowRule(MergingRule[ArowState]):
     def kept(self, state: ArowState, addresses: Addresses) -> Kept:
         n_vectors = state.bias.shape[0]
         positions = np.flatnonzero(state.cells.any(axis=1))
-        excess, weights = state.cells[positions, :n_vectors], state.cells[positions, n_vectors:]
+        precision_gain, weights = (
+            state.cells[positions, :n_vectors],
+            state.cells[positions, n_vectors:],
+        )
         return Kept(
-            addresses.ids_of(positions), weights, np.sqrt((weights**2 * (1.0 + excess)).sum(axis=1))
+            addresses.ids_of(positions),
+            weights,
+            np.sqrt((weights**2 * (1.0 + precision_gain)).sum(axis=1)),
         )
 
     def negate(self, state: ArowState) -> None:
@@ -229,10 +240,10 @@ class ArowRule(MergingRule[ArowState]):
     def check(
         self, state: ArowState, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]
     ) -> None:
-        excess, weights = np.split(state.cells, 2, axis=1)
+        precision_gain, weights = np.split(state.cells, 2, axis=1)
         with np.errstate(over="ignore"):
-            beyond = not np.isfinite((weights**2 * (1.0 + excess)).sum(axis=1)).all()
+            is_too_large = not np.isfinite((weights**2 * (1.0 + precision_gain)).sum(axis=1)).all()
         ensure(
-            not beyond and not (excess < 0.0).any(),
-            "it has weights or precisions that cannot be learned",
+            not is_too_large and not (precision_gain < 0.0).any(),
+            "it has weights or precisions that learning cannot produce",
         )

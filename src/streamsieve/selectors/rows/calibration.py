@@ -1,4 +1,4 @@
-"""Probabilities of the classes, from scores and what their calibration has learned (Platt 1999)."""
+"""Class probabilities from scores, by the fit of a calibration (Platt 1999)."""
 
 from __future__ import annotations
 
@@ -22,14 +22,17 @@ from ...kernels.types import F64
 from ..parameters import ensure
 
 BELOW_HALF = 0.5 - 2.0**-53  # 1 minus it is above 1/2, with the rounding of floats
-MAX_ROWS = 2.0**53  # that can be counted
+MAX_ROWS = 2.0**53  # more cannot be counted in a float
 HEAVIEST_ROW = 1e30  # its weight times that of its class, where classes are balanced
 MAX_CLASSES = 2.0**31
-LEAK = 0.01  # of the slope: what is left of it where the fit would contradict the decision
+LEAK = 0.01  # of the slope, which is left where the fit would contradict the prediction
 
 
 def check_calibration(calibration: F64, n_vectors: int) -> None:
-    """Refuse, with a ValueError, what no fit can give: from it, steps or probabilities may be no numbers."""
+    """Raise ValueError if no fit can produce these numbers.
+
+    Steps or probabilities computed from them might not be numbers.
+    """
     rows, total, square, slope, offset, curvature, mixed, flatness = calibration.tolist()
     ensure(
         np.isfinite(calibration).all() and not (np.delete(calibration, [OFFSET, MIXED]) < 0).any(),
@@ -37,9 +40,9 @@ def check_calibration(calibration: F64, n_vectors: int) -> None:
     )
     ensure(
         n_vectors == 1 or not (offset or mixed or flatness),
-        "the fit of its probabilities has what only that of two classes has",
+        "the fit of its probabilities has entries that exist for two classes only",
     )
-    reached = (
+    is_reachable = (
         rows <= MAX_ROWS
         and total <= rows * HEAVIEST_ROW
         and square <= MAX_SQUARE
@@ -49,46 +52,55 @@ def check_calibration(calibration: F64, n_vectors: int) -> None:
         and curvature <= rows * rows * MAX_CLASSES * MAX_SQUARE
         and mixed * mixed <= (curvature + PRIOR * square) * (flatness + PRIOR)
     )
-    ensure(reached, f"the fit of its probabilities cannot come of {rows:.0f} rows")
+    ensure(is_reachable, f"the fit of its probabilities cannot result from {rows:.0f} rows")
 
 
-def swapped(calibration: F64) -> F64:
-    """Return the same with the two classes swapped, where every score changes its sign."""
+def swap_calibration(calibration: F64) -> F64:
+    """Return the fit with the two classes swapped, where every score changes its sign."""
     changed = calibration.copy()
     changed[[OFFSET, MIXED]] *= -1.0
     return changed
 
 
-def probabilities(scores: F64, calibration: F64) -> F64:
-    """Return a row of class probabilities for every score, or row of scores; the largest is where the decision is.
+def compute_probabilities(scores: F64, calibration: F64) -> F64:
+    """Return a row of class probabilities for every score, or row of scores.
 
-    Two classes: the fit as it is, unless it is on the other side of 1/2 than the score, as it can
-    be where classes are weighted; there it stays beside 1/2, still rising with the score.
+    The predicted class has the largest probability. For two classes the fit is used as it is,
+    unless it is on the other side of 1/2 than the score, as can happen where classes are weighted;
+    there the probability stays near 1/2, still rising with the score.
     """
     slope, offset = calibration[SLOPE] or 1.0, calibration[OFFSET]
     if scores.ndim > 1:
-        return _of_many(scores, slope)
-    positive = scores > 0
-    fitted, least = slope * scores + offset, LEAK * slope * scores
-    odds = np.exp(-np.abs(np.where(positive, np.maximum(fitted, least), np.minimum(fitted, least))))
-    smaller = np.minimum(odds / (1.0 + odds), np.where(positive, BELOW_HALF, 0.5))
+        return _softmax(scores, slope)
+    is_positive = scores > 0
+    fitted, floor = slope * scores + offset, LEAK * slope * scores
+    odds = np.exp(
+        -np.abs(np.where(is_positive, np.maximum(fitted, floor), np.minimum(fitted, floor)))
+    )
+    smaller = np.minimum(odds / (1.0 + odds), np.where(is_positive, BELOW_HALF, 0.5))
     pairs = np.stack([1.0 - smaller, smaller], axis=1)
-    pairs[positive] = pairs[positive, ::-1]
+    pairs[is_positive] = pairs[is_positive, ::-1]
     return pairs
 
 
-def _of_many(scores: F64, slope: float) -> F64:
-    """Return the softmax of every row; a decided class that rounding makes equal to another is made the largest."""
+def _softmax(scores: F64, slope: float) -> F64:
+    """Return the softmax of every row.
+
+    If rounding makes another class equal to the predicted one, the predicted one is made larger.
+    """
     decided = scores.argmax(axis=1)
-    chances: F64 = np.exp(slope * (scores - scores.max(axis=1, keepdims=True)))
-    chances /= chances.sum(axis=1, keepdims=True)
-    tied = np.flatnonzero(chances.argmax(axis=1) != decided)
-    chances[tied, decided[tied]] = np.nextafter(chances[tied].max(axis=1), 1.0)
-    return chances
+    probabilities: F64 = np.exp(slope * (scores - scores.max(axis=1, keepdims=True)))
+    probabilities /= probabilities.sum(axis=1, keepdims=True)
+    tied = np.flatnonzero(probabilities.argmax(axis=1) != decided)
+    probabilities[tied, decided[tied]] = np.nextafter(probabilities[tied].max(axis=1), 1.0)
+    return probabilities
 
 
-def merged_calibration(calibrations: Sequence[F64]) -> F64:
-    """Return what base and parts have fitted, as one: rows add up, the fits of the parts are averaged by their rows."""
+def merge_calibrations(calibrations: Sequence[F64]) -> F64:
+    """Return the fits of base and parts as one.
+
+    Counts of rows add up; the fits of the parts are averaged, weighted by their rows.
+    """
     base, *parts = calibrations
     rows = np.array([part[ROWS] for part in parts])
     mean: F64 = np.average(parts, axis=0, weights=rows) if rows.sum() else base.copy()

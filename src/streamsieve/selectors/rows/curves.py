@@ -1,18 +1,19 @@
-"""How accuracy depends on the number of features: curves, the small learners beside the main one, what is enough.
+"""Accuracy by the number of features: curves, and the small learners beside the main one.
 
-The weights of a large budget are poor for a far smaller number of features: what the others say is
-missing. So the accuracy with few features is that of a rung, a learner with a small budget of its
-own, taught by the same kernels. Number k of a curve's grid is answered by the best k features of
-the smallest rung of k or more, and by the main learner where there is none.
+The weights of a large budget are poor for a far smaller number of features, because they leave out
+what the other features express. So the accuracy with few features is that of a small budget: a
+learner of its own, taught by the same kernels. Number k of a curve's grid is answered by the best k
+features of the smallest of these with a budget of at least k, and by the main learner where there
+is none.
 
-For the first ``OPEN_ROWS`` rows a rung sees all features and is, to the last bit, a run of its own
-with that budget. From then on it sees its candidates alone, which are chosen at every ranking: what
-it keeps, what smaller rungs keep, and the best ``candidates(budget)`` features of the main learner,
-which looks at all. What it knew of others it forgets.
+For the first ``OPEN_ROWS`` rows a small budget sees all features and is, to the last bit, a
+separate run with that budget. From then on it sees only its candidates, which are chosen at every
+ranking: the features that it keeps, those that smaller ones keep, and the best
+``candidate_count(budget)`` features of the main learner, which sees all. It forgets the others.
 
-All rungs share a table of the features that any of them sees, so the entries of a row are looked up
-once; candidates of a rung are candidates of larger ones, so each rung is given a part of what the
-next larger one was given.
+All small budgets share a table of the features that any of them sees, so the entries of a row are
+looked up once. Candidates of one are candidates of all larger ones, so each is given a part of the
+row that the next larger one was given.
 """
 
 from __future__ import annotations
@@ -41,21 +42,21 @@ from ...state import (
     with_arrays,
 )
 from ..parameters import ensure, is_integer
-from .addresses import Addresses, add, find, table_addresses
-from .calibration import check_calibration, swapped
+from .addresses import Addresses, look_up, look_up_or_add, table_addresses
+from .calibration import check_calibration, swap_calibration
 from .rules import Kept, S
 
 if TYPE_CHECKING:
     from .memory import RowMemory
 
-MAX_FEATURES = 2000  # on a grid that nobody gave, for a budget of "auto"
+MAX_FEATURES = 2000  # of the default grid, for a budget of "auto"
 RANKED_EVERY = 1024  # rows; more often at the start, at every power of two
-FIRST_RANKING = 16  # rows: before, hardly anything is known
+FIRST_RANKING = 16  # rows; earlier rankings would say little
 BUDGETS = (1, 2, 5, 10, 20, 50, 200)
-OPEN_ROWS = 256
-PREFIX = "rungs."  # before the names of their arrays in a model
-ROOM = 1 << 12  # for features, to start with
-SPARSENESS = 4  # of the table of candidates: positions there is room for, over those in use
+OPEN_ROWS = 256  # rows of which small budgets see all features
+PREFIX = "rungs."  # of the names of their arrays in a model
+ROOM = 1 << 12  # for features, at the start
+SPARSENESS = 4  # of the table of candidates: capacity over positions in use
 MARKS = 1 << 15
 
 KeptOf = Callable[[S], Kept]
@@ -63,81 +64,89 @@ Check = Callable[[S, dict[str, int], I64], None]
 Update = Callable[[S, I64, Rows, Curve | None], None]
 
 
-def default_grid(largest: int) -> I64:
-    """Return 1, 2, 5, 10, 20, 50, ... up to ``largest``, which ends it."""
+def make_default_grid(largest: int) -> I64:
+    """Return 1, 2, 5, 10, 20, 50, ... up to ``largest``, which ends the grid."""
     steps = (lead * 10**power for power in range(len(str(largest))) for lead in (1, 2, 5))
     return np.array([*(step for step in steps if step < largest), largest])
 
 
 def grid_of(curve: bool | Sequence[int], budget: int) -> I64:
-    """Return the grid that ``curve`` stands for, numbers or a truth value; it ends at the budget."""
+    """Return the grid for the parameter ``curve``, a list or a boolean; it ends at the budget."""
     if isinstance(curve, bool):
-        return default_grid(budget)
+        return make_default_grid(budget)
     chosen = np.unique(np.asarray(curve, np.int64))
     return np.append(chosen[chosen < budget], budget)
 
 
-def whole_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
-    """Return the curve of a learner and the small learners beside it."""
+def complete_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
+    """Return the curve of a learner, including its small budgets."""
     if memory.curve is None:
         raise AttributeError(
-            "curve_ is there after learning with curve=True, a grid, or n_features_to_select='auto'"
+            "curve_ requires learning with curve=True, a grid, or n_features_to_select='auto'"
         )
     return (
         memory.curve
         if memory.rungs is None
-        else memory.rungs.joined(memory.curve, grid_of(curve, memory.budget))
+        else memory.rungs.join_curves(memory.curve, grid_of(curve, memory.budget))
     )
 
 
 def start_curve(grid: I64, n_vectors: int) -> Curve:
+    """Return an empty curve for a grid."""
     curve = empty(Curve, grid=grid.size, budget=int(grid[-1]), vectors=n_vectors)
     curve.grid[:], curve.bucket[:] = grid, grid.size - 1
     return curve
 
 
-def learn_counting(update: Update[S], state: S, ids: I64, rows: Rows, curve: Curve | None) -> None:
-    """Learn rows, and judge them with every number of features; the budget alone needs no look into the scores."""
-    alone = curve is not None and curve.grid.size == 1
-    update(state, ids, rows, None if alone else curve)
-    if curve is not None and alone:
+def learn_and_count(update: Update[S], state: S, ids: I64, rows: Rows, curve: Curve | None) -> None:
+    """Learn rows and count mistakes for every number of features.
+
+    If the budget is the only number, the scores of the update are enough.
+    """
+    has_one_number = curve is not None and curve.grid.size == 1
+    update(state, ids, rows, None if has_one_number else curve)
+    if curve is not None and has_one_number:
         count_rows(curve.mistakes, curve.errors, rows.scores, rows.codes, rows.numbers)
 
 
 def rank_slots(curve: Curve, scores: F64, ids: I64) -> I64:
-    """Put every slot in the bucket of its present rank, and return the slots, the best first."""
+    """Put every slot into the bucket of its current rank; return the slots, best first."""
     order = np.lexsort((ids, -scores))
     curve.bucket[order] = np.searchsorted(curve.grid, np.arange(order.size), side="right")
     return order
 
 
 def next_ranking(rows: int) -> int:
-    """Return the first number of rows after ``rows`` at which slots are ranked anew."""
+    """Return the first number of rows after ``rows`` at which slots are ranked again."""
     if rows >= RANKED_EVERY:
         return (rows // RANKED_EVERY + 1) * RANKED_EVERY
     return max(FIRST_RANKING, 1 << rows.bit_length())
 
 
-def most_accurate(accuracy: F64, rows: int) -> int:
-    """Return the first entry whose accuracy over so many rows is within one standard error of the best."""
-    known = np.clip(accuracy, 0.0, 1.0)  # that of a model whose counts were changed may be anything
-    best = float(known.max())
+def choose_by_accuracy(accuracy: F64, rows: int) -> int:
+    """Return the first entry whose accuracy is within one standard error of the best.
+
+    The accuracies were measured on ``rows`` rows.
+    """
+    clipped = np.clip(accuracy, 0.0, 1.0)  # a changed model may have any counts
+    best = float(clipped.max())
     error = np.sqrt(best * (1.0 - best) / rows)
-    return int(np.flatnonzero(known >= best - error)[0])
+    return int(np.flatnonzero(clipped >= best - error)[0])
 
 
-def least_wrong(errors: F64, rows: int) -> int:
-    """Return the first entry whose sum of squared errors over so many rows is within one standard error of the least.
+def choose_by_error(errors: F64, rows: int) -> int:
+    """Return the first entry whose squared error is within one standard error of the least.
 
-    As if errors were normal: then the variance of their squares is twice the square of their mean.
+    The sums were taken over ``rows`` rows. Errors are treated as normal: then the variance of their
+    squares is twice the square of their mean.
     """
     return int(np.flatnonzero(errors <= float(errors.min()) * (1.0 + np.sqrt(2.0 / rows)))[0])
 
 
 def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int) -> int:
-    """Return how many features a learner keeps room for.
+    """Return the number of features that a learner keeps room for.
 
-    "auto" is as many as the curve looks at, a float needs a width.
+    "auto" is the largest number of the curve; a float needs a width.
     """
     if isinstance(wanted, str):
         return (
@@ -147,8 +156,8 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
         return int(wanted)
     if not width:
         raise UsageError(
-            f"{spell('n_features_to_select', wanted)} is a fraction of a width that is not known"
-            " yet; give a number"
+            f"{spell('n_features_to_select', wanted)} is a fraction, but the number of features is"
+            " not known yet; give an integer"
         )
     return max(1, round(wanted * width))
 
@@ -156,15 +165,15 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
 # ---- small learners
 
 
-def candidates(budget: int) -> int:
-    """Return how many of the main learner's features a rung sees."""
+def candidate_count(budget: int) -> int:
+    """Return how many of the main learner's features a small budget sees."""
     return 5 * budget + 20
 
 
-def rung_grids(grid: I64) -> list[I64]:
-    """Return the numbers of a grid by who answers for them: rungs, the smallest first, and at the end the main learner.
+def split_grid(grid: I64) -> list[I64]:
+    """Split a grid by the learner that answers: small budgets first, the main learner last.
 
-    Each part ends with the budget of who answers, whether that is on the grid or not.
+    Each part ends with the budget of its learner, whether that is on the grid or not.
     """
     budgets = [*(budget for budget in BUDGETS if budget < grid[-1]), int(grid[-1])]
     parts = np.split(grid, np.searchsorted(grid, budgets[:-1], side="right"))
@@ -173,57 +182,55 @@ def rung_grids(grid: I64) -> list[I64]:
     ]
 
 
-class Rung(NamedTuple, Generic[S]):
-    """A learner of a small budget."""
+class SmallBudget(NamedTuple, Generic[S]):
+    """A learner of a small budget beside the main one."""
 
     state: S
-    curve: Curve  # which ends at the budget
-    allowed: Bool = array(
-        "features", start=1
-    )  # per position: whether the rung sees the feature there
-    calibration: F64 = array(
-        ENTRIES, finite=False
-    )  # of probabilities, where it may be asked for them
+    curve: Curve  # ends at the budget
+    allowed: Bool = array("features", start=1)  # per position: True if it sees the feature
+    calibration: F64 = array(ENTRIES, finite=False)  # of probabilities, where they are needed
 
     @property
     def budget(self) -> int:
+        """Return the number of features that it keeps."""
         return int(self.curve.grid[-1])
 
     @property
     def prefix(self) -> str:
+        """Return the prefix of its arrays in a model."""
         return f"{PREFIX}{self.budget}."
 
 
-def start_rung(state: S, grid: I64) -> Rung[S]:
-    """Return a rung with a fresh state that answers for the numbers of a grid."""
-    return Rung(
+def start_small_budget(state: S, grid: I64) -> SmallBudget[S]:
+    """Return a small budget that has learned nothing and answers for a grid."""
+    return SmallBudget(
         state, start_curve(grid, state.bias.shape[0]), np.ones(0, np.bool_), np.zeros(ENTRIES)
     )
 
 
 @dataclass(slots=True, eq=False)
-class Rungs(Generic[S]):
-    """The rungs of a learner, from the smallest to the largest."""
+class SmallBudgets(Generic[S]):
+    """The small budgets of a learner, in ascending order."""
 
-    rungs: list[Rung[S]]
+    rungs: list[SmallBudget[S]]
     addresses: Addresses = field(
         default_factory=lambda: table_addresses(np.empty(0, np.int64), ROOM)
     )
     marks: U8 = field(default_factory=lambda: marks_of(np.empty(0, np.int64)))
 
-    def answering(self, k: int) -> Rung[S] | None:
-        """Return who answers for k features; None is the main learner."""
-        return next((rung for rung in self.rungs if rung.budget >= k), None)
+    def find_for(self, k: int) -> SmallBudget[S] | None:
+        """Return the small budget that answers for k features; None for the main learner."""
+        return next((small for small in self.rungs if small.budget >= k), None)
 
-    def joined(self, main: Curve, grid: I64) -> Curve:
-        """Return the curve of rungs and main learner, for these numbers."""
-        curves = [*(rung.curve for rung in self.rungs), main]
-        at = np.searchsorted(np.concatenate([curve.grid for curve in curves]), grid)
+    def join_curves(self, main: Curve, grid: I64) -> Curve:
+        """Return the curve of small budgets and main learner for a grid."""
+        curves = [*(small.curve for small in self.rungs), main]
+        positions = np.searchsorted(np.concatenate([curve.grid for curve in curves]), grid)
         mistakes, errors = (
-            np.concatenate([getattr(one, name) for one in curves])
+            np.concatenate([getattr(part, name) for part in curves])
             for name in ("mistakes", "errors")
         )
-        return main._replace(grid=grid, mistakes=mistakes[at], errors=errors[at])
+        return main._replace(grid=grid, mistakes=mistakes[positions], errors=errors[positions])
 
     # ---- learning
 
@@ -232,31 +239,31 @@ class Rungs(Generic[S]):
     ) -> None:
         """Learn rows whose ``indices`` are ids below ``width``, after ``seen`` others.
 
-        ``weights`` is how much rows count in probabilities, None where nobody asks for any.
+        ``weights`` has the weight of every row for probabilities; None if they are not needed.
         """
-        part = self._all(rows, width) if seen < OPEN_ROWS else self._known(rows)
-        part = part._replace(scores=np.empty_like(rows.scores))
-        for rung in reversed(self.rungs):
-            if seen >= OPEN_ROWS and not rung.allowed.all():
-                part = allowed_part(part, rung.allowed)
-            learn_counting(update, rung.state, self.addresses.ids, part, rung.curve)
-            if weights is not None and part.codes.size:
-                calibrate(part.scores, part.codes, weights, rung.calibration)
+        visible = self._add_positions(rows, width) if seen < OPEN_ROWS else self._keep_known(rows)
+        visible = visible._replace(scores=np.empty_like(rows.scores))
+        for small in reversed(self.rungs):
+            if seen >= OPEN_ROWS and not small.allowed.all():
+                visible = keep_allowed_features(visible, small.allowed)
+            learn_and_count(update, small.state, self.addresses.ids, visible, small.curve)
+            if weights is not None and visible.codes.size:
+                calibrate(visible.scores, visible.codes, weights, small.calibration)
 
-    def _all(self, rows: Rows, width: int) -> Rows:
-        """Return the rows with positions for ids, and make room for all of them."""
-        self.addresses, positions = add(self.addresses, rows.indices, width)
-        room, known = self.addresses.ids.size, self.rungs[0].allowed.size
-        if known < room:
-            part = slice(known)
+    def _add_positions(self, rows: Rows, width: int) -> Rows:
+        """Return the rows with positions for ids, making room for all of them."""
+        self.addresses, positions = look_up_or_add(self.addresses, rows.indices, width)
+        room, old_room = self.addresses.ids.size, self.rungs[0].allowed.size
+        if old_room < room:
+            present = slice(old_room)
             self.rungs = [
-                moved(rung, part, part, room)._replace(allowed=np.ones(room, bool))
-                for rung in self.rungs
+                moved(small, present, present, room)._replace(allowed=np.ones(room, bool))
+                for small in self.rungs
             ]
         return rows._replace(indices=positions)
 
-    def _known(self, rows: Rows) -> Rows:
-        """Return the rows with positions for ids, without features that no rung sees."""
+    def _keep_known(self, rows: Rows) -> Rows:
+        """Return the rows with positions for ids, without features that none of them sees."""
         table, ids, _ = self.addresses
         indptr, positions = np.zeros_like(rows.indptr), np.empty(rows.indices.size, np.int32)
         values = np.empty_like(rows.values)
@@ -274,91 +281,89 @@ class Rungs(Generic[S]):
         return rows._replace(indptr=indptr, indices=positions[:filled], values=values[:filled])
 
     def rank(self, kept: KeptOf[S], best: I64, seen: int) -> None:
-        """Rank the slots of every rung and, unless all features are still seen, choose candidates.
+        """Rank the slots of every small budget, and choose candidates after the first rows.
 
-        ``best`` are the features that the main learner keeps, the best first.
+        ``best`` has the features that the main learner keeps, best first.
         """
-        for rung in self.rungs:
-            if rung.curve.grid.size > 1:
-                ids, _, ranks = kept(rung.state)
-                rank_slots(rung.curve, ranks, ids)
+        for small in self.rungs:
+            if small.curve.grid.size > 1:
+                ids, _, ranks = kept(small.state)
+                rank_slots(small.curve, ranks, ids)
         if seen < OPEN_ROWS:
             return
         members = np.empty(0, np.int64)
         chosen = []
-        for rung in self.rungs:
-            members = np.append(members, kept(rung.state)[0])
-            chosen.append(np.append(members, best[: candidates(rung.budget)]))
+        for small in self.rungs:
+            members = np.append(members, kept(small.state)[0])
+            chosen.append(np.append(members, best[: candidate_count(small.budget)]))
         self._choose(chosen)
 
     def _choose(self, chosen: Sequence[I64]) -> None:
-        """Let every rung see these features alone, of which some may appear twice."""
-        old, ids = (
-            self.addresses,
-            np.unique(chosen[-1]),
-        )  # the largest rung sees what all others see
+        """Restrict every small budget to its features; some ids may appear twice."""
+        # The largest small budget sees every feature that the others see.
+        old_addresses, ids = self.addresses, np.unique(chosen[-1])
         self._look_up(ids)
-        was = find(old, ids)
-        for number, (rung, own) in enumerate(zip(self.rungs, chosen, strict=True)):
+        old_positions = look_up(old_addresses, ids)
+        for number, (small, wanted) in enumerate(zip(self.rungs, chosen, strict=True)):
             allowed = np.zeros(ids.size, np.bool_)
-            allowed[find(self.addresses, own)] = True
-            stays = allowed & (was >= 0)
-            state = moved(rung.state, was[stays], stays, ids.size)
+            allowed[look_up(self.addresses, wanted)] = True
+            is_retained = allowed & (old_positions >= 0)
+            state = moved(small.state, old_positions[is_retained], is_retained, ids.size)
             for name in names_of_positions(type(state)):
-                members = find(self.addresses, old.ids[getattr(state, name)])
+                members = look_up(self.addresses, old_addresses.ids[getattr(state, name)])
                 state = changed(state, **{name: members.clip(0).astype(np.int64)})
-            self.rungs[number] = rung._replace(state=state, allowed=allowed)
+            self.rungs[number] = small._replace(state=state, allowed=allowed)
 
     def _look_up(self, ids: I64) -> None:
         self.addresses, self.marks = table_addresses(ids, SPARSENESS * ids.size), marks_of(ids)
 
     def swap_classes(self, negate: Callable[[S], None]) -> None:
         """Swap the two classes."""
-        for number, rung in enumerate(self.rungs):
-            negate(rung.state)
-            self.rungs[number] = rung._replace(calibration=swapped(rung.calibration))
+        for number, small in enumerate(self.rungs):
+            negate(small.state)
+            self.rungs[number] = small._replace(calibration=swap_calibration(small.calibration))
 
     # ---- to and from a model
 
     def arrays(self) -> Arrays:
-        """Return all that was learned, by name."""
+        """Return everything that was learned, by name."""
         used = self.addresses.used
         arrays: Arrays = {PREFIX + "ids": self.addresses.ids[:used]}
-        for rung in self.rungs:
-            arrays |= arrays_of(rung, rung.prefix, features=used)
+        for small in self.rungs:
+            arrays |= arrays_of(small, small.prefix, features=used)
         return arrays
 
     def schema(self) -> dict[str, ArraySpec]:
-        """Return what the arrays in a model must be."""
+        """Return the specifications of the arrays in a model."""
         features = "rung_features"
         schema = {PREFIX + "ids": ArraySpec((features,), 0, "width", dtype=np.int64)}
-        for rung in self.rungs:
-            sizes = {"features": features, "budget": rung.budget, "grid": rung.curve.grid.size}
+        for small in self.rungs:
+            sizes = {"features": features, "budget": small.budget, "grid": small.curve.grid.size}
             schema |= {
-                name: resized(spec, sizes) for name, spec in schema_of(rung, rung.prefix).items()
+                name: resized(spec, sizes) for name, spec in schema_of(small, small.prefix).items()
             }
         return schema
 
     def restore(self, arrays: Arrays, sizes: dict[str, int], check: Check[S]) -> None:
-        """Take up arrays that fit the schema."""
+        """Restore arrays that fit the schema."""
         ids = arrays[PREFIX + "ids"]
-        ensure(np.unique(ids).size == ids.size, "a feature appears twice in its rungs")
+        ensure(np.unique(ids).size == ids.size, "a feature appears twice in its small budgets")
         self._look_up(ids)
-        for number, fresh in enumerate(self.rungs):
-            rung = self.rungs[number] = with_arrays(fresh, arrays, fresh.prefix)
+        for number, initial in enumerate(self.rungs):
+            small = self.rungs[number] = with_arrays(initial, arrays, initial.prefix)
             ensure(
-                np.array_equal(rung.curve.grid, fresh.curve.grid),
-                "its rungs answer for other numbers than those of its grid",
+                np.array_equal(small.curve.grid, initial.curve.grid),
+                "its small budgets do not match its grid",
             )
-            check_calibration(rung.calibration, rung.state.bias.shape[0])
+            check_calibration(small.calibration, small.state.bias.shape[0])
             check(
-                rung.state,
-                {**sizes, "features": ids.size, "budget": rung.budget},
+                small.state,
+                {**sizes, "features": ids.size, "budget": small.budget},
                 self.addresses.ids,
             )
 
 
-def allowed_part(rows: Rows, allowed: Bool) -> Rows:
+def keep_allowed_features(rows: Rows, allowed: Bool) -> Rows:
     """Return the rows without features that are not allowed."""
     indptr, indices, values = (
         np.zeros_like(rows.indptr),

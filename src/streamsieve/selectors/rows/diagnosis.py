@@ -1,4 +1,4 @@
-"""What to say of a result that was learned row by row."""
+"""Remarks on results of methods that learn row by row."""
 
 from __future__ import annotations
 
@@ -16,68 +16,72 @@ from .targets import Classes
 if TYPE_CHECKING:
     from .results import RowResults
 
-MAX_COARSE_STEPS = (
-    2.0**-20
-)  # of their mean is the deviation of values that take some ten steps of float32 only
-EXACT_INTEGERS = 2.0**24  # float32 has all integers up to here
-WILD = 1000.0  # times as large: one column as another
-ONE_SIDED = 0.8  # of the rows are of one class: too many for classes that count alike
-ROWS_FOR_NUMBERS = 200  # to judge by how well a target is predicted
-MAX_FEW_FEATURES = 20  # with so few, more may help
-STANDARD_ERRORS = 2.0  # by which something is clearly better
-JUDGED_FROM = 0.15  # of all there is to know: what two standard errors are at most in rows enough to be judged by
-MIN_ADVANTAGE = 0.01  # of all there is to know
+# A deviation of this fraction of the mean is about ten steps of float32.
+MAX_COARSE_STEPS = 2.0**-20
+EXACT_INTEGERS = 2.0**24  # float32 can represent all integers up to here
+WILD = 1000.0  # ratio of the sizes of two columns
+ONE_SIDED = 0.8  # share of one class that is too large for equal class weights
+ROWS_FOR_NUMBERS = 200  # needed to judge the prediction of a numeric target
+MAX_FEW_FEATURES = 20  # with so few features, more may help
+STANDARD_ERRORS = 2.0  # of a difference that is clear
+# Upper bound of two standard errors, as a share of the largest possible advantage; above it
+# there are too few rows to judge.
+JUDGED_FROM = 0.15
+MIN_ADVANTAGE = 0.01  # as a share of the largest possible advantage
 
 
-def remarks_on_rows(learner: RowResults, look: Look) -> list[Remark | None]:
-    """Return what to say of a learner that has learned all rows."""
+def diagnose_rows(learner: RowResults, look: Look) -> list[Remark | None]:
+    """Return the remarks on a learner that has learned all rows."""
     target = learner.memory.target
     remarks = [
         (
-            no_better_than_majority(learner, target)
+            compare_with_majority(learner, target)
             if isinstance(target, Classes)
-            else no_better_than_mean(learner)
+            else compare_with_mean(learner)
         )
     ]
     if learner.options.chooses_number:
         remarks.append(
-            edge_of_grid(
+            check_grid_edge(
                 learner.curve_["n_features"], learner.n_features_selected_, learner.features.width
             )
         )
     if learner.options.normalize in (False, "l2") and learner.memory.kept_table is None:
-        remarks.append(different_scales(look.scales(), learner))
-    return [*remarks, rounded_columns(learner)]
+        remarks.append(check_scales(look.scales(), learner))
+    return [*remarks, check_rounding(learner)]
 
 
-def no_better_than_majority(learner: RowResults, target: Classes) -> Remark | None:
-    """Return what to say where the largest class for all rows is as good; a note if the scores separate the classes."""
+def compare_with_majority(learner: RowResults, target: Classes) -> Remark | None:
+    """Return a remark if always predicting the largest class is as good.
+
+    It is a note if the scores separate the classes.
+    """
     labels = target.labels
     total, largest = labels.n_rows, int(np.argmax(labels.counts))
-    of_majority = total - int(labels.counts[largest])
-    margin = STANDARD_ERRORS * np.sqrt(of_majority * (1.0 - of_majority / total))
-    separate = separates(target.separation.hits, target.separation.rows)
+    majority_mistakes = total - int(labels.counts[largest])
+    margin = STANDARD_ERRORS * np.sqrt(majority_mistakes * (1.0 - majority_mistakes / total))
+    scores_separate = separates(target.separation.hits, target.separation.rows)
     if (
-        learner.mistakes_ < of_majority - margin
-        or separate is None
-        or (separate and weighs_classes(learner))
+        learner.mistakes_ < majority_mistakes - margin
+        or scores_separate is None
+        or (scores_separate and weighs_classes(learner))
     ):
         return None
     message = (
         f"{learner.mistakes_:,} of {total:,} rows were predicted wrongly before they were learned,"
         f" not clearly fewer than by predicting {show(labels.classes[largest])} for all of them"
-        f" ({of_majority:,})"
+        f" ({majority_mistakes:,})"
     )
     return Remark(
         "majority",
-        "note" if separate else "warning",
+        "note" if scores_separate else "warning",
         message,
-        advice_against_chance(learner, labels.counts),
+        choose_advice(learner, labels.counts),
     )
 
 
-def no_better_than_mean(learner: RowResults) -> Remark | None:
-    """Return what to say where the mean of the target, for all rows, is as good."""
+def compare_with_mean(learner: RowResults) -> Remark | None:
+    """Return a remark if always predicting the mean of the target is as good."""
     rows, r2 = learner.n_rows_, learner.r2_
     if r2 is None or rows < ROWS_FOR_NUMBERS or r2 > STANDARD_ERRORS * np.sqrt(2.0 / rows):
         return None
@@ -101,34 +105,36 @@ def no_better_than_mean(learner: RowResults) -> Remark | None:
 
 
 def separates(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
-    """Whether scores separate the classes clearly better than chance; None where there are too few rows to say.
+    """Return True if scores separate the classes clearly better than chance.
 
-    ``hits`` and ``rows`` are right guesses and rows by class. Guesses that have nothing to do with
-    the classes, always the largest for instance, are right in fractions of the classes that add up
-    to 1, however unequal the classes are. What is above 1 is knowledge, at most the number of
-    classes less 1.
+    ``hits`` and ``rows`` are correct guesses and rows by class. Guesses that are independent of the
+    classes, always the largest for instance, are correct in fractions of the classes that add up to
+    1, however unequal the classes are. The excess above 1 is the advantage over chance, at most the
+    number of classes less 1. Return None if there are too few rows to judge.
     """
-    met = rows > 0
-    hits, rows = hits[met], rows[met]
-    most = rows.size - 1
-    if STANDARD_ERRORS * np.sqrt((0.25 / rows).sum()) > JUDGED_FROM * most:
+    has_rows = rows > 0
+    hits, rows = hits[has_rows], rows[has_rows]
+    max_advantage = rows.size - 1
+    if STANDARD_ERRORS * np.sqrt((0.25 / rows).sum()) > JUDGED_FROM * max_advantage:
         return None
-    fractions = (hits + 0.5) / (rows + 1.0)  # a class that was never hit has an error too
+    fractions = (hits + 0.5) / (rows + 1.0)  # classes without hits have an error too
     error = np.sqrt((fractions * (1.0 - fractions) / rows).sum())
-    return bool((hits / rows).sum() - 1.0 > max(STANDARD_ERRORS * error, MIN_ADVANTAGE * most))
+    return bool(
+        (hits / rows).sum() - 1.0 > max(STANDARD_ERRORS * error, MIN_ADVANTAGE * max_advantage)
+    )
 
 
 def weighs_classes(learner: RowResults) -> bool:
-    """Whether rows of rare classes count so much that more mistakes in all may be worth it."""
+    """Return True if rare classes weigh so much that more mistakes may be accepted."""
     return learner.options.class_weight not in (None, "auto")
 
 
-def advice_against_chance(learner: RowResults, counts: NDArray[np.int64]) -> str:
-    """The one thing to try: the most frequent cause that the parameters leave open."""
+def choose_advice(learner: RowResults, counts: NDArray[np.int64]) -> str:
+    """Return the advice for the most frequent cause that the parameters leave open."""
     kept, width = learner.memory.budget, learner.features.width
     if counts.max() > ONE_SIDED * counts.sum() and not weighs_classes(learner):
         return f"try {spell('class_weight', 'balanced')}"
-    shares_cells = learner.memory.kept_table is not None  # where "auto" is "l2"
+    shares_cells = learner.memory.kept_table is not None  # then "auto" is "l2"
     if learner.options.normalize != "auto" and not learner.method.asks and not shares_cells:
         return f"try {spell('normalize', 'auto')}"
     if parameters_of(learner.params).get("gamma", "auto") != "auto":
@@ -144,27 +150,27 @@ def advice_against_chance(learner: RowResults, counts: NDArray[np.int64]) -> str
     )
 
 
-def edge_of_grid(grid: NDArray[np.int64], taken: int, width: int) -> Remark | None:
-    """Return what to say where ``n_features_to_select='auto'`` took the first or the last number it looked at."""
-    least, most = int(grid[0]), int(grid[-1])
-    if taken == most < width:
-        further = sorted({min(width, most * factor) for factor in (1, 2, 5)})
+def check_grid_edge(grid: NDArray[np.int64], chosen: int, width: int) -> Remark | None:
+    """Return a remark if ``n_features_to_select='auto'`` chose the first or last number."""
+    smallest, largest = int(grid[0]), int(grid[-1])
+    if chosen == largest < width:
+        larger_numbers = sorted({min(width, largest * factor) for factor in (1, 2, 5)})
         message = (
-            f"{spell('n_features_to_select', 'auto')} took {most:,}, the most it looked at, and"
-            " more may be better"
+            f"{spell('n_features_to_select', 'auto')} chose {largest:,}, the largest number it"
+            " tried; more may be better"
         )
-        return Remark("edge of grid", "warning", message, f"try {spell('curve', further)}")
-    if taken == least > 1:
+        return Remark("edge of grid", "warning", message, f"try {spell('curve', larger_numbers)}")
+    if chosen == smallest > 1:
         message = (
-            f"{spell('n_features_to_select', 'auto')} took {least:,}, the fewest it looked at, and"
-            " fewer may be enough"
+            f"{spell('n_features_to_select', 'auto')} chose {smallest:,}, the smallest number it"
+            " tried; fewer may be enough"
         )
         return Remark("edge of grid", "note", message, f"try {spell('curve', True)}")
     return None
 
 
-def different_scales(scales: Scales, learner: RowResults) -> Remark | None:
-    """Return what to say where columns differ wildly in size, and a normalisation chosen by hand leaves them so."""
+def check_scales(scales: Scales, learner: RowResults) -> Remark | None:
+    """Return a remark if columns differ widely in size and the normalisation keeps that."""
     if not scales.ids.size:
         return None
     small, large = int(np.argmin(scales.sizes)), int(np.argmax(scales.sizes))
@@ -174,13 +180,13 @@ def different_scales(scales: Scales, learner: RowResults) -> Remark | None:
     message = (
         f"the values of {title(int(scales.ids[large]))} are about {scales.sizes[large]:.3g} and"
         f" those of {title(int(scales.ids[small]))} {scales.sizes[small]:.3g}, and"
-        f" {spell('normalize', learner.options.normalize)} leaves them so"
+        f" {spell('normalize', learner.options.normalize)} keeps these scales"
     )
     return Remark("scales", "note", message, f"try {spell('normalize', 'auto')}")
 
 
-def rounded_columns(learner: RowResults) -> Remark | None:
-    """Return what to say where centred values were rounded to float32 before, and hardly vary any more."""
+def check_rounding(learner: RowResults) -> Remark | None:
+    """Return a remark if centred values were rounded to float32 and hardly vary any more."""
     memory = learner.memory
     scaling, moments = memory.scaling, memory.moments
     if memory.exact or not learner.inputs.centres:
@@ -196,34 +202,34 @@ def rounded_columns(learner: RowResults) -> Remark | None:
             moments.seen[0],
         )
     spread = np.sqrt(deviations / max(1.0, seen))
-    rounded = (spread < MAX_COARSE_STEPS * np.abs(means)) & (
+    is_rounded = (spread < MAX_COARSE_STEPS * np.abs(means)) & (
         (spread > 0.0) | (np.abs(means) >= EXACT_INTEGERS)
     )
-    if not rounded.any():
+    if not is_rounded.any():
         return None
-    worst = int(np.argmax(np.where(rounded, spread > 0.0, -1.0)))
+    worst = int(np.argmax(np.where(is_rounded, spread > 0.0, -1.0)))
     title, mean = learner.title(int(ids[worst])), float(means[worst])
     if spread[worst] > 0.0:
         message = (
             f"the values of {title}, about {mean:.8g}, differ by {spread[worst]:.3g}, which float32"
-            " hardly holds"
+            " can hardly represent"
         )
         return Remark("rounded", "warning", message, "subtract the mean of such columns beforehand")
     message = (
-        f"the values of {title} are all {mean:.8g} to a float32, which differences below 1 in 10^7"
-        " do not survive"
+        f"the values of {title} are all {mean:.8g} as float32, which loses differences below 1 in"
+        " 10^7"
     )
     return Remark("rounded", "note", message, "if they differ, subtract their mean beforehand")
 
 
-def beyond_float32(at_most: NDArray[np.bool_], gamma: float | str) -> Remark | None:
-    """Return what to say where precisions of kept features, a line each, are the largest that can be stored."""
-    lines = at_most.reshape(len(at_most), -1).any(axis=1)
-    count = np.count_nonzero(lines)
+def check_precisions(is_at_limit: NDArray[np.bool_], gamma: float | str) -> Remark | None:
+    """Return a remark if precisions of kept features are at the limit of float32."""
+    is_limited = is_at_limit.reshape(len(is_at_limit), -1).any(axis=1)
+    count = np.count_nonzero(is_limited)
     if not count:
         return None
     message = (
-        f"the precisions of {count:,} of {lines.size:,} kept features are beyond what float32"
+        f"the precisions of {count:,} of {is_limited.size:,} kept features are beyond what float32"
         " holds, and alike"
     )
     return Remark(

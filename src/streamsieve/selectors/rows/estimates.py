@@ -1,4 +1,4 @@
-"""What is known of weights, and how what several models know adds up (see ``merging``)."""
+"""Estimates of weights, and how estimates of several models add up (see ``merging``)."""
 
 from __future__ import annotations
 
@@ -18,103 +18,113 @@ if TYPE_CHECKING:
 
 
 class Estimates(NamedTuple):
-    """What is known of some weights: features x vectors, or one entry per vector for the intercept."""
+    """Estimates of some weights, with precisions.
 
-    excess: F64  # the precision above its start, P - 1
+    Arrays are features x vectors; for the intercept they have one entry per vector.
+    """
+
+    precision_gain: F64  # the precision above its start, P - 1
     weight: F64  # mu
 
 
 Positions = NDArray[Any] | slice
-Known = Callable[[I64], Sequence[Estimates]]  # what base and parts know of some features
+ReadEstimates = Callable[[I64], Sequence[Estimates]]  # estimates of base and parts, for some ids
 
 
 class MergeRule(NamedTuple):
-    """How estimates add up."""
+    """The rule by which estimates add up."""
 
-    left: tuple[
-        float, ...
-    ]  # per part: what its rows have left of the base's precision above the start
-    damping: float  # of what the parts have added
+    # Per part: the fraction of the base's precision above the start that its rows have left.
+    retained: tuple[float, ...]
+    damping: float  # factor of what the parts have added
 
     @classmethod
     def of(cls, learners: Sequence[RowLearner], divisor: float | None) -> Self:
+        """Return the rule for base and parts; ``divisor`` replaces the multiplier of rows."""
         base, *parts = learners
         half_life = math.inf if base.options.forget is None else base.options.forget
-        left = tuple(2.0 ** (-(part.n_learned - base.n_learned) / half_life) for part in parts)
-        return cls(left, 1.0 / (parts[0].memory.times if divisor is None else divisor))
+        retained = tuple(2.0 ** (-(part.n_learned - base.n_learned) / half_life) for part in parts)
+        return cls(retained, 1.0 / (parts[0].memory.times if divisor is None else divisor))
 
-    def merged(self, estimates: Sequence[Estimates]) -> Estimates:
+    def merge(self, estimates: Sequence[Estimates]) -> Estimates:
         """Return the estimates of base and parts as one."""
         base, *parts = estimates
-        grown, pulled = np.zeros_like(base.excess), np.zeros_like(base.weight)
-        for part, left in zip(parts, self.left, strict=True):
-            before = base.excess * left
-            grown += part.excess - before
-            pulled += (1.0 + part.excess) * part.weight - (1.0 + before) * base.weight
-        before = base.excess * math.prod(self.left)
-        excess = np.maximum(0.0, before + grown * self.damping)  # below 0 by rounding alone
+        gained, pull = np.zeros_like(base.precision_gain), np.zeros_like(base.weight)
+        for part, retained in zip(parts, self.retained, strict=True):
+            retained_gain = base.precision_gain * retained
+            gained += part.precision_gain - retained_gain
+            pull += (1.0 + part.precision_gain) * part.weight - (1.0 + retained_gain) * base.weight
+        retained_gain = base.precision_gain * math.prod(self.retained)
+        # Negative only by rounding.
+        precision_gain = np.maximum(0.0, retained_gain + gained * self.damping)
         return Estimates(
-            excess, ((1.0 + before) * base.weight + pulled * self.damping) / (1.0 + excess)
+            precision_gain,
+            ((1.0 + retained_gain) * base.weight + pull * self.damping) / (1.0 + precision_gain),
         )
 
-    def sums(self, sums: Sequence[F64]) -> F64:
-        """Return sums over the rows of base and parts as one; forgetting decays them as it does precision."""
+    def merge_sums(self, sums: Sequence[F64]) -> F64:
+        """Return sums over the rows of base and parts as one.
+
+        Forgetting decays them as it decays precision.
+        """
         base, *parts = sums
-        own: F64 = np.sum(
-            [part - base * left for part, left in zip(parts, self.left, strict=True)], axis=0
+        new_sums: F64 = np.sum(
+            [part - base * retained for part, retained in zip(parts, self.retained, strict=True)],
+            axis=0,
         )
-        return np.maximum(0.0, base * math.prod(self.left) + own)
+        return np.maximum(0.0, base * math.prod(self.retained) + new_sums)
 
 
-def added(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
-    """Return what the base has, and what every part has beyond it."""
+def sum_increments(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Return the arrays of the base plus what every part has added to them."""
     base, *parts = arrays
     total: NDArray[Any] = base + np.sum([part - base for part in parts], axis=0)
     return total
 
 
-def joined(seen: Sequence[float], sums: Sequence[F64]) -> F64:
-    """Return means and squared deviations over all rows, from those of the base and of the parts, which contain it.
+def combine_moments(seen: Sequence[float], sums: Sequence[F64]) -> F64:
+    """Return means and squared deviations over all rows, from those of base and parts.
 
-    What a part has added to the base is found first: with n rows in the base and N in the part, of
-    means m and M and squares q and Q, it is N - n rows of mean a = M + (M - m) n / (N - n) and
-    squares Q - q - (a - m)^2 n (N - n) / N.
+    A part includes the rows of the base. What it has added is found first: with n rows in the base
+    and N in the part, of means m and M and squares q and Q, it is N - n rows of mean a = M + (M -
+    m) n / (N - n) and squares Q - q - (a - m)^2 n (N - n) / N.
     """
     base_rows, (base_mean, base_squares) = seen[0], sums[0]
     groups = [(base_rows, base_mean, base_squares)]
     for rows, (mean, squares) in zip(seen[1:], sums[1:], strict=True):
-        more = rows - base_rows
-        if more:
-            own_mean = mean + (mean - base_mean) * base_rows / more
-            between = (own_mean - base_mean) ** 2 * base_rows * more / rows
-            groups.append((more, own_mean, squares - base_squares - between))
+        n_new = rows - base_rows
+        if n_new:
+            new_mean = mean + (mean - base_mean) * base_rows / n_new
+            between = (new_mean - base_mean) ** 2 * base_rows * n_new / rows
+            groups.append((n_new, new_mean, squares - base_squares - between))
     sizes, means, within = (np.array(parts) for parts in zip(*groups, strict=True))
     mean = sizes @ means / (sizes.sum() or 1.0)
     return np.stack([mean, np.maximum(0.0, within.sum(axis=0) + sizes @ (means - mean) ** 2)])
 
 
-def merged_usual(usual: Sequence[F64]) -> F64:
-    """Return the usual size of errors and the rows it was found from, of base and parts as one.
+def merge_error_scales(error_scales: Sequence[F64]) -> F64:
+    """Return the scale of errors, and the rows it was estimated from, of base and parts as one.
 
-    The size is the geometric mean over the parts, by the rows that each has learned. A part has
-    followed it, by factors, from what it was in the base to what it is in the part's last rows: to
-    add up what the parts have moved would go as many times too far as there are parts. A size of 0
-    is not known yet.
+    The scale is the geometric mean over the parts, weighted by the rows that each has learned. Each
+    part has moved the scale, by factors, from its value in the base to that of its own last rows;
+    adding up these moves would go too far by a factor of the number of parts. A scale of 0 is not
+    known yet.
     """
-    base, *parts = usual
-    merged: F64 = added(usual)
-    moved = [part for part in parts if part[SIZE] > 0.0 and part[SEEN] > base[SEEN]]
-    more_rows = [part[SEEN] - base[SEEN] for part in moved]
+    base, *parts = error_scales
+    merged: F64 = sum_increments(error_scales)
+    followed = [part for part in parts if part[SIZE] > 0.0 and part[SEEN] > base[SEEN]]
+    new_rows = [part[SEEN] - base[SEEN] for part in followed]
     merged[SIZE] = (
-        np.exp(np.average(np.log([part[SIZE] for part in moved]), weights=more_rows))
-        if moved
+        np.exp(np.average(np.log([part[SIZE] for part in followed]), weights=new_rows))
+        if followed
         else base[SIZE]
     )
     return merged
 
 
-def as_stored(excess: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return precisions above their start as a state has them."""
-    return np.where(excess > 0.0, np.minimum(excess, MAX_FLOAT32), 0.0).astype(
+def to_stored(precision_gain: NDArray[np.float64]) -> NDArray[np.float32]:
+    """Return precisions above their start in the form in which a state stores them."""
+    # The sign bit is never set.
+    return np.where(precision_gain > 0.0, np.minimum(precision_gain, MAX_FLOAT32), 0.0).astype(
         np.float32
-    )  # with its sign bit not set
+    )

@@ -1,7 +1,7 @@
-"""First-order selection: PET and FOFS, OFS_P, which sees parts of rows alone, and a random choice.
+"""First-order selection: PET, FOFS, OFS_P (which sees only parts of rows), and a random choice.
 
-Wu, Hoi, Mei, Yu 2017; Wang, Zhao, Hoi, Jin 2014, where FOFS is OFS. Weights for kept features,
-without a precision.
+Wu, Hoi, Mei, Yu 2017; Wang, Zhao, Hoi, Jin 2014, where FOFS is called OFS. Kept features have
+weights without a precision.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ VARIANTS: tuple[dict[str, Any], ...] = (
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class PETParameters(options.BudgetOrAuto):
-    """The perceptron with truncation (Wu et al. 2017, algorithms 1 and 2; Wang et al. 2014, algorithm 1).
+    """The perceptron with truncation (Wu et al. 2017, Wang et al. 2014).
 
-    On a mistake the row, times ``eta``, is added to the weights or taken away; then the
-    ``n_features_to_select`` largest weights stay and the others become 0. Exactly that, but in
-    O(non-zeros x log budget) per row, not O(features). Many classes are learned one against the
-    rest with one budget of features for all: a feature counts by its largest weight over the
-    classes, so that one that decides a single class well is not lost to one that says little about
-    each.
+    Algorithms 1 and 2 of the first paper, algorithm 1 of the second. On a mistake the row, times
+    ``eta``, is added to the weights or taken away; then the ``n_features_to_select`` largest
+    weights stay and the others become 0. This takes O(non-zeros x log budget) per row, not
+    O(features). Many classes are learned one against the rest with one budget of features for
+    all: a feature counts by its largest weight over the classes, so that one that decides a single
+    class well is not lost to one that says little about each.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class PETParameters(options.BudgetOrAuto):
     random_state: Seed = parameter(None, SEED)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        """Return how rows are learned."""
+        """Return the rule that learns from rows."""
         return FirstOrderRule(
             float(self.eta), decay_of(self.forget), np.inf, PET_TRIGGERS[self.trigger]
         )
@@ -132,12 +132,12 @@ PET = Method(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class FOFSParameters(options.BudgetOrAuto):
-    """First-order online feature selection by sparse projection (OFS of Wang et al. 2014, algorithm 3).
+    """First-order online feature selection by sparse projection (OFS of Wang et al. 2014).
 
-    Gradient descent on the hinge loss with L2 regularisation: all weights shrink at every row; a
-    row inside the margin is added, the weights are projected to a ball, and the
-    ``n_features_to_select`` largest stay. O(non-zeros x log budget) per row: what multiplies all
-    weights is kept apart. Many classes as in PET; the ball is one for all classes.
+    Algorithm 3 of the paper. Gradient descent on the hinge loss with L2 regularisation: all weights
+    shrink at every row; a row inside the margin is added, the weights are projected to a ball, and
+    the ``n_features_to_select`` largest stay. O(non-zeros x log budget) per row: the common factor
+    of all weights is stored separately. Many classes as in PET; all classes share one ball.
 
     Parameters
     ----------
@@ -178,7 +178,7 @@ class FOFSParameters(options.BudgetOrAuto):
     random_state: Seed = parameter(None, SEED)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        """Return how rows are learned."""
+        """Return the rule that learns from rows."""
         radius = self.radius
         if radius is None:
             radius = np.inf if self.regularization == 0 else 1.0 / np.sqrt(self.regularization)
@@ -198,12 +198,12 @@ FOFS = Method(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class OFSPartialParameters(options.Budget):
-    """Online feature selection that sees as few attributes of a row as it keeps (Wang et al. 2014, algorithm 4).
+    """Online feature selection that sees as few attributes of a row as it keeps.
 
-    For two classes. With probability ``epsilon`` a row is explored: as many attributes as the
-    budget are drawn from all. Otherwise those in use are looked at. Values are divided by the
-    probability that they are seen, so that what is learned is right on average. For data where
-    every attribute costs: ``ask()`` names the attributes to acquire for the next row,
+    Wang et al. 2014, algorithm 4. For two classes. With probability ``epsilon`` a row is explored:
+    as many attributes as the budget are drawn from all. Otherwise those in use are read. Values are
+    divided by the probability that they are seen, so that what is learned is right on average. For
+    data where every attribute costs: ``ask()`` names the attributes to acquire for the next row,
     ``tell(values, y)`` learns from them. ``fit`` and ``partial_fit`` take complete rows and read
     only what would have been asked for; all else may be NaN. Scaling and intercept, too, use only
     what was seen.
@@ -233,7 +233,10 @@ class OFSPartialParameters(options.Budget):
     normalize: bool | str = parameter(
         False,
         options.NORMALIZE,
-        fits(lambda value: value != AUTO, "chosen by hand: only values asked for may be read"),
+        fits(
+            lambda value: value != AUTO,
+            "set explicitly: only values that are asked for may be read",
+        ),
     )
     fit_intercept: bool = parameter(True, YES_OR_NO)
     class_weight: ClassWeight = parameter("auto", options.CLASS_WEIGHT)
@@ -241,7 +244,7 @@ class OFSPartialParameters(options.Budget):
     random_state: Seed = parameter(None, SEED)
 
     def rule_for(self, n_vectors: int) -> PartialRule:
-        """Return how rows are learned."""
+        """Return the rule that learns from rows."""
         return PartialRule(
             float(self.epsilon),
             float(self.eta),
@@ -275,7 +278,9 @@ OFS_PARTIAL = Method(
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class RandomSelectionParameters(options.Budget):
-    """The perceptron on features drawn at random after every step (RAND of Wang et al. 2014): what to beat.
+    """The perceptron on features drawn at random after every step (RAND of Wang et al. 2014).
+
+    A baseline for other methods.
 
     Parameters
     ----------
@@ -303,7 +308,7 @@ class RandomSelectionParameters(options.Budget):
     random_state: Seed = parameter(None, SEED)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        """Return how rows are learned."""
+        """Return the rule that learns from rows."""
         return RandomRule(float(self.eta), PET_TRIGGERS[self.trigger])
 
 
@@ -333,7 +338,10 @@ RANDOM_SELECTION = Method(
 
 @dataclass(frozen=True)
 class FirstOrderRule(RowRule[FirstOrderState]):
-    """PET and FOFS: the largest weights are kept, in a heap; ``shrink`` multiplies all of them before every row."""
+    """PET and FOFS: the largest weights are kept, in a heap.
+
+    ``shrink`` multiplies all of them before every row.
+    """
 
     state_type: ClassVar[type[FirstOrderState]] = FirstOrderState
 
@@ -370,7 +378,7 @@ class FirstOrderRule(RowRule[FirstOrderState]):
 
 @dataclass(frozen=True)
 class RandomRule(RowRule[RandomState]):
-    """The perceptron on features that are drawn anew after every step."""
+    """The perceptron on features that are drawn again after every step."""
 
     state_type: ClassVar[type[RandomState]] = RandomState
 
@@ -399,7 +407,10 @@ class RandomRule(RowRule[RandomState]):
 
 @dataclass(frozen=True)
 class PartialRule(RowRule[PartialState]):
-    """OFS_P: with probability ``epsilon`` the attributes to see are drawn, otherwise they are those in use."""
+    """OFS_P: the attributes to see are drawn with probability ``epsilon``.
+
+    Otherwise they are those in use.
+    """
 
     state_type: ClassVar[type[PartialState]] = PartialState
 
@@ -412,7 +423,10 @@ class PartialRule(RowRule[PartialState]):
     share: float
 
     def ask(self, memory: RowMemory[PartialState]) -> I64:
-        """Return the attributes to see of the next row, ascending; the same again until it is learned."""
+        """Return the attributes to see of the next row, ascending.
+
+        The answer stays the same until the row is learned.
+        """
         if memory.room() < memory.declared_width:
             memory.grow(memory.declared_width)
         state = memory.state
@@ -440,7 +454,7 @@ class PartialRule(RowRule[PartialState]):
         )
 
     def scaling(self, memory: RowMemory[Any]) -> int:
-        """Return what happens to a value that is seen."""
+        """Return how a value that is seen is scaled."""
         if not self.standardizes:
             return NOT_SCALED
         return CENTRED if memory.moments.dense[0] else SPREAD
@@ -457,7 +471,10 @@ class PartialRule(RowRule[PartialState]):
         return float(share * state.totals[NORMS] / max(1.0, state.totals[ROWS]))
 
     def scorer(self, results: RowResults) -> Scorer:
-        """Return what gives the scores of the rows of a block, from the kept attributes alone; no other is read."""
+        """Return a function that scores the rows of a block from the kept attributes alone.
+
+        No other attribute is read.
+        """
         state, scaling, unit_length = (
             results.memory.state,
             self.scaling(results.memory),
@@ -468,7 +485,7 @@ class PartialRule(RowRule[PartialState]):
         spread = np.sqrt(state.deviation[ids] / np.maximum(1.0, state.seen[ids]))
         spread[spread == 0] = np.inf if scaling == CENTRED else 1.0
         centre = state.mean[ids] if scaling == CENTRED else 0.0
-        start = results.intercept_[0]
+        intercept = results.intercept_[0]
 
         def score(block: RowBlock, squares: Squares = None) -> F64:
             indptr = np.zeros(block.n_rows + 1, np.int64)
@@ -483,7 +500,7 @@ class PartialRule(RowRule[PartialState]):
             if unit_length:
                 norms = np.sqrt((matrix**2).sum(axis=1))
                 matrix /= np.where(norms > 0, norms, 1.0)[:, None]
-            return np.asarray(matrix @ weights[:, 0] + start)
+            return np.asarray(matrix @ weights[:, 0] + intercept)
 
         return score
 
@@ -494,16 +511,16 @@ class PartialRule(RowRule[PartialState]):
         features, asked = np.arange(sizes["features"]), state.question[ASKED]
         ensure(
             np.array_equal(np.sort(state.shift + features), features),
-            "the order of its features does not have each of them once",
+            "the order of its features does not list each of them once",
         )
         ensure(
             asked <= sizes["budget"] and (state.asked[:asked] < max(1, features.size)).all(),
-            "it asks for features that there are not",
+            "it asks for features beyond its width",
         )
 
 
 def check_heap_of_weights(state: FirstOrderState | PartialState, budget: int, ids: I64) -> None:
-    """Raise ValueError if the kept features and their heap do not fit one another."""
+    """Raise ValueError if the kept features and their heap are inconsistent."""
     kept = kept_count(state.counts, budget)
     ensure(np.isfinite(state.squares).all(), "the length of its weights is not a number")
     check_members(state.slots, 1, state.member[:kept], state.member_id[:kept], ids)

@@ -1,4 +1,4 @@
-"""What happens to rows before they are learned or predicted: positions, scales, lengths, the intercept's input."""
+"""Preparation of rows before learning or prediction: positions, scales, lengths, intercept."""
 
 from __future__ import annotations
 
@@ -23,15 +23,10 @@ if TYPE_CHECKING:
 AUTO = "auto"
 NORMALIZATIONS = (AUTO, False, "l2", "standard", "standard+l2")
 UNIT_LENGTH = (AUTO, "l2", "standard+l2")
-MAX_VALUE = float(
-    np.finfo(np.float32).max
-)  # what a value counts as that is far beyond the spread of its feature
+MAX_VALUE = float(np.finfo(np.float32).max)  # limit of values beyond the spread of their feature
 INTERCEPT_SHARE = 0.3  # of a typical length of rows: the constant input of the intercept
-
-
-MAX_SUM = (
-    1e48  # of a column: a billion of the largest values of float32; its square is far from overflow
-)
+# Of a column: a billion of the largest values of float32; its square is far from overflow.
+MAX_SUM = 1e48
 
 
 class Moments(NamedTuple):
@@ -50,35 +45,37 @@ class Moments(NamedTuple):
 
 @dataclass(frozen=True)
 class RowInputs:
-    """How rows come to be learned, by what a user asked for; the only maker of ``Rows``."""
+    """The preparation of rows for learning, by the options of a user; only it makes ``Rows``."""
 
     normalize: bool | str
-    share: float  # the intercept's input, in typical lengths of rows
-    shares_cells: bool = False  # the spread of every feature would need memory of its own
-    keeps_lengths: bool = (
-        False  # of rows of tables, where nothing else is asked for: a number depends on them
-    )
-    thins: bool = (
-        False  # of each row only as many attributes as the budget allows are seen, drawn afresh
-    )
-    asks: bool = False  # what is learned reads some values alone, and looks at no others
+    share: float  # the intercept's input, as a multiple of the typical length of rows
+    shares_cells: bool = False  # True excludes spreads, which need memory per feature
+    # True for numeric targets, which may depend on the lengths of the rows of tables.
+    keeps_lengths: bool = False
+    # Of each row, only as many attributes as the budget are seen; they are drawn for every row.
+    thins: bool = False
+    asks: bool = False  # True if the rule reads only the values that it asks for
 
     @property
     def standardizes(self) -> bool:
+        """Return True if columns are divided by their running standard deviation."""
         return is_standard(self.normalize)
 
     @property
     def chooses_scales(self) -> bool:
-        """Return whether the scale of every column is chosen from the first rows."""
+        """Return True if the scale of every column is chosen from the first rows."""
         return self.normalize == AUTO and not self.shares_cells
 
     @property
     def centres(self) -> bool:
-        """Return whether a mean is taken off the values of columns, which then must not have been rounded before."""
+        """Return True if means are subtracted from columns.
+
+        Their values must not have been rounded before.
+        """
         return self.standardizes or self.chooses_scales
 
     def unit_length(self, memory: RowMemory[Any]) -> bool:
-        """Return whether rows are divided by their length."""
+        """Return True if rows are divided by their length."""
         is_table = (
             self.keeps_lengths and memory.scaling is not None and memory.scaling.choice.is_table
         )
@@ -86,15 +83,18 @@ class RowInputs:
 
     # ---- learning
 
-    def refuse(self, block: RowBlock, memory: RowMemory[Any]) -> None:
-        """Refuse to learn dense rows after sparse ones, or the other way round; either can be predicted."""
+    def check_density(self, block: RowBlock, memory: RowMemory[Any]) -> None:
+        """Raise UsageError if dense rows follow sparse ones in learning, or the reverse.
+
+        Either kind can be predicted.
+        """
         if self.standardizes and not self.asks and memory.moments.dense[0] not in (-1, block.dense):
             raise UsageError(
                 f"{spell('normalize', 'standard')} centres dense rows and only scales sparse ones;"
-                " keep to one kind"
+                " use one kind only"
             )
 
-    def rows(
+    def make_rows(
         self,
         block: RowBlock,
         memory: RowMemory[Any],
@@ -102,14 +102,21 @@ class RowInputs:
         answers: NDArray[Any],
         weights: F64,
     ) -> Rows:
-        """Return rows ready to learn; the memory makes room for their features, and moments go on."""
-        block = self._scaled_to_learn(self._thinned(block, memory) if self.thins else block, memory)
+        """Return rows ready to learn, after making room for features and updating moments."""
+        block = self._scale_to_learn(self._thin(block, memory) if self.thins else block, memory)
         lengths = np.empty((4, block.n_rows))
         if self.asks:
             lengths[0], lengths[1:] = 1.0, 0.0
         else:
-            how = self.unit_length(memory), self.share, rule.max_length, rule.length_decay
-            measure_rows(block.indptr, block.values, *how, memory.moments.totals, *lengths)
+            length_options = (
+                self.unit_length(memory),
+                self.share,
+                rule.max_length,
+                rule.length_decay,
+            )
+            measure_rows(
+                block.indptr, block.values, *length_options, memory.moments.totals, *lengths
+            )
         codes, numbers = memory.target.for_kernels(answers)
         return Rows(
             indptr=block.indptr,
@@ -125,46 +132,49 @@ class RowInputs:
             scores=np.empty((block.n_rows, memory.state.bias.shape[0])),
         )
 
-    def _thinned(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
+    def _thin(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
         keep = np.empty(block.n_nonzero, np.bool_)
         thin_rows(block.indptr, memory.budget, memory.declared_width, memory.attribute_random, keep)
         indptr = np.concatenate([[0], np.cumsum(keep)])[block.indptr]
         return block.derived(indptr=indptr, indices=block.indices[keep], values=block.values[keep])
 
-    def _scaled_to_learn(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
-        """Return rows with positions for ids, as they are learned but for their length."""
+    def _scale_to_learn(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
+        """Return rows with positions for ids, scaled as for learning but for their length."""
         if self.asks:
             memory.moments.dense[0] = block.dense
             return memory.placed(block)
         if memory.scaling is not None:
-            return memory.placed(memory.scaling.scaled(block, learn=True))
+            return memory.placed(memory.scaling.scale(block, learn=True))
         block = memory.placed(block)
-        return standardized(block, memory.moments, learn=True) if self.standardizes else block
+        return standardize_block(block, memory.moments, learn=True) if self.standardizes else block
 
     # ---- predicting
 
-    def scaled(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
-        """Return rows to predict as they would be learned, but for their length."""
-        if self.standardizes:  # there are no moments for features that were never seen
-            block = standardized(memory.known_part(block), memory.moments, learn=False)
-        return block if memory.scaling is None else memory.scaling.scaled(block, learn=False)
+    def scale_to_predict(self, block: RowBlock, memory: RowMemory[Any]) -> RowBlock:
+        """Return rows scaled as for learning but for their length, without learning."""
+        if self.standardizes:  # features never seen have no moments
+            block = standardize_block(
+                memory.keep_known_features(block), memory.moments, learn=False
+            )
+        return block if memory.scaling is None else memory.scaling.scale(block, learn=False)
 
     def expected_squares(self, block: RowBlock, memory: RowMemory[Any], present: I64) -> F64:
-        """Return the squared lengths to expect of complete rows, of which the features ``present`` are given.
+        """Return the expected squared lengths of rows of which only some features are given.
 
-        A column that is standardised adds 1 on average; of others nothing is known.
+        The features ``present`` are given. A standardised column adds 1 on average; other columns
+        are unknown.
         """
-        given = np.isin(block.indices[block.indptr[0] : block.indptr[-1]], present)
-        rows = np.repeat(np.arange(block.n_rows), np.diff(block.indptr))[given]
-        values = block.values[block.indptr[0] : block.indptr[-1]][given].astype(np.float64)
-        varying, scaling, moments = np.empty(0, np.int64), memory.scaling, memory.moments
+        is_given = np.isin(block.indices[block.indptr[0] : block.indptr[-1]], present)
+        rows = np.repeat(np.arange(block.n_rows), np.diff(block.indptr))[is_given]
+        values = block.values[block.indptr[0] : block.indptr[-1]][is_given].astype(np.float64)
+        varying_ids, scaling, moments = np.empty(0, np.int64), memory.scaling, memory.moments
         if scaling is not None:
-            varying = scaling.choice.dense[scaling.moments.deviations > 0.0]
+            varying_ids = scaling.choice.dense[scaling.moments.deviations > 0.0]
         elif self.standardizes and moments.dense[0] == 1:
-            varying = np.flatnonzero(moments.second > 0.0)
-        absent = np.count_nonzero(~np.isin(varying, present))
+            varying_ids = np.flatnonzero(moments.second > 0.0)
+        n_absent = np.count_nonzero(~np.isin(varying_ids, present))
         squares: F64 = np.bincount(rows, values * values, block.n_rows).astype(np.float64)
-        return squares + absent
+        return squares + n_absent
 
 
 def is_standard(normalize: bool | str) -> bool:
@@ -173,14 +183,14 @@ def is_standard(normalize: bool | str) -> bool:
 
 
 def intercept_share(fit_intercept: bool) -> float:
-    """Return the intercept's input, in typical lengths of rows."""
+    """Return the intercept's input, as a multiple of the typical length of rows."""
     return INTERCEPT_SHARE if fit_intercept else 0.0
 
 
-def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
-    """Return a block with features divided by their standard deviation so far, and centred if dense rows were learned.
+def standardize_block(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
+    """Return a block with features divided by their standard deviation so far.
 
-    ``learn`` takes the rows into the running moments.
+    They are centred if dense rows were learned. ``learn`` adds the rows to the running moments.
     """
     if moments.dense[0] < 0:
         moments.dense[0] = block.dense
@@ -197,8 +207,11 @@ def standardized(block: RowBlock, moments: Moments, learn: bool) -> RowBlock:
     return block.with_entries(block.indptr, block.indices, scaled, block.n_features)
 
 
-def of_unit_length(block: RowBlock, squares: F64) -> RowBlock:
-    """Return the rows divided by lengths whose squares are given; one without length is left as it is."""
+def scale_to_unit_length(block: RowBlock, squares: F64) -> RowBlock:
+    """Return the rows divided by lengths whose squares are given.
+
+    A row of length 0 is not changed.
+    """
     factors = np.where(squares > 0.0, 1.0 / np.sqrt(np.where(squares > 0.0, squares, 1.0)), 1.0)
     begin, end = block.indptr[0], block.indptr[-1]
     values = block.values[begin:end] * np.repeat(factors, np.diff(block.indptr))

@@ -22,15 +22,15 @@ from ..base import Learner, Method, Reads, Results
 from ..parameters import MAX_FEATURES, count_of, ensure, is_integer, options_of, require
 from ..serial import alone
 from .curves import (
-    Rungs,
+    SmallBudgets,
     budget_of,
     grid_of,
-    learn_counting,
+    learn_and_count,
     next_ranking,
     rank_slots,
-    rung_grids,
+    split_grid,
     start_curve,
-    start_rung,
+    start_small_budget,
 )
 from .inputs import RowInputs, intercept_share
 from .memory import (
@@ -38,56 +38,57 @@ from .memory import (
     STATE,
     TARGET,
     RowMemory,
-    names_after,
-    names_of_model,
     share_cells,
+    take_names,
+    update_names,
 )
 from .merging import CANNOT_MERGE, SHARED_CELLS
 from .options import RowOptions
 from .results import RowResults
 from .rules import Kept, RowRule
 from .targets import FIRST_NUMBERS, Classes, Numbers, RowTarget, classes_of_model
-from .warm_up import LAST_ROW, AutoScaling, WarmUp, choose
-from .weights import refuse_weights
+from .warm_up import LAST_ROW, AutoScaling, WarmUp, choose_scales
+from .weights import check_sample_weights
 
 NEEDS_CELLS = (
-    "rows of names can be endless, and {} would remember every name; set max_cells, or make a"
-    " matrix of them by scikit-learn's FeatureHasher or DictVectorizer"
+    "rows of names may have any number of features, and {} would store every name; set max_cells,"
+    " or convert the rows to a matrix with scikit-learn's FeatureHasher or DictVectorizer"
 )
 
 
 class RowLearner(Learner[RowBlock, RowMemory[Any]]):
-    """Learns from rows as they come, in one pass.
+    """A learner that learns from rows as they come, in one pass.
 
-    Its ``inputs`` make rows ready, the target in its memory knows the classes or numbers, the
+    Its ``inputs`` prepare rows, the target in its memory knows the classes or numbers, and its
     ``rule`` learns.
     """
 
     reads: ClassVar[Reads] = "rows"
     results_type: ClassVar[type[Results]] = RowResults
-    learns_a_part = False  # others learn rows at the same time: then rows have no number, and their order says nothing
+    # True if others learn rows at the same time: then rows have no number, and their order says
+    # nothing.
+    is_shard = False
 
     def __init__(self, method: Method, params: Any) -> None:
         super().__init__(method, params)
         options: RowOptions = options_of(RowOptions, params)
-        numbers = "numbers" in method.targets
+        is_regression = "numbers" in method.targets
         self.options = options
         self.inputs = RowInputs(
             options.normalize,
             intercept_share(options.fit_intercept),
             shares_cells=options.max_cells is not None,
-            keeps_lengths=numbers,
+            keeps_lengths=is_regression,
             thins=options.attributes == "random",
             asks=method.asks,
         )
         self.rule: RowRule[Any] = params.rule_for(1)
         self.needs_width = method.draws or self.inputs.thins  # before the first row
-        self.missing_rows = (
-            "keep" if method.asks else "error"
-        )  # missing values are fine only where they are not read
-        # how many rows something is chosen from: the scales of columns, the centre of numbers
+        # Missing values are allowed only where they are not read.
+        self.missing_rows = "keep" if method.asks else "error"
+        # The number of rows from which scales of columns and the centre of numbers are chosen.
         self.warm_rows = max(
-            LAST_ROW if self.inputs.chooses_scales else 0, FIRST_NUMBERS if numbers else 0
+            LAST_ROW if self.inputs.chooses_scales else 0, FIRST_NUMBERS if is_regression else 0
         )
 
     # ---- learning
@@ -96,7 +97,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         return self.options.n_epochs
 
     def width_of(self, source: DataSource) -> int | None:
-        """Return the width of a source as far as it is known; if it must be known, the rows are read once for it."""
+        """Return the width of a source as far as it is known.
+
+        If the method needs it and it is unknown, the rows are read once to find it.
+        """
         width = source.n_features
         if width is None and self.needs_width and source.rewindable and isinstance(source, Source):
             width = max(block.n_features for block in source.row_blocks(self.missing_rows))
@@ -112,40 +116,43 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         y: Any | None = None,
         origin: str = "",
     ) -> Self:
-        """Forget everything and be ready for the first row.
+        """Discard everything learned and prepare for the first row.
 
-        ``y``, if all labels are known, gives the classes. Without either they are the first two
-        labels that occur; a third is an error, after which ``train`` begins again if it can.
+        ``y``, if all labels are known, gives the classes. Without ``y`` or ``classes`` they are the
+        first two labels that occur; a third is an error, after which ``train`` starts again if it
+        can.
         """
         if self.needs_width and not n_features:
             raise UsageError(
-                f"{self.method.name} draws from all features; start with n_features=..."
+                f"{self.method.name} draws from all features, so their number must be known: call"
+                " start with n_features=..."
             )
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
-            target = self._classes(
+            target = self._make_classes(
                 Labels(classes if y is None or classes is not None else np.unique(np.asarray(y)))
             )
         self.rule = self.params.rule_for(target.n_vectors)
-        self._memory = self.fresh_memory(target, n_features or 0)
+        self._memory = self.make_memory(target, n_features or 0)
         self.features.start(n_features, feature_names)
         return self
 
-    def _classes(self, labels: Labels) -> Classes:
-        """Return the target that has some labels, unless there are too many for the method."""
+    def _make_classes(self, labels: Labels) -> Classes:
+        """Return the target for some labels; raise DataError if there are too many."""
         if self.method.two_classes_only and labels.n_classes > 2:
+            # The first two sentences are scikit-learn's.
             raise DataError(
-                "Only binary classification is supported. The type of the target is multiclass. "  # scikit-learn's
+                "Only binary classification is supported. The type of the target is multiclass. "
                 f"{self.method.name} learns two classes, and there are {labels.n_classes:,}; sofs"
                 " learns any "
                 "number"
             )
         return Classes(labels, self.options.class_weight)
 
-    def fresh_memory(
+    def make_memory(
         self, target: RowTarget, width: int, budget: int | None = None
     ) -> RowMemory[Any]:
-        """Return a memory without anything in it."""
+        """Return a memory that has learned nothing."""
         options, inputs, rule = self.options, self.inputs, self.rule
         budget = (
             budget_of(options.n_features_to_select, options.curve, width)
@@ -153,15 +160,15 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             else budget
         )
         random = np.random.default_rng(options.random_state)
-        curve = rungs = None
+        curve = small_budgets = None
         if options.curve is not False or options.chooses_number:
-            *small, main = rung_grids(grid_of(options.curve, budget))
-            curve = start_curve(main, target.n_vectors)
-            if small:
-                rungs = Rungs(
+            *small_grids, main_grid = split_grid(grid_of(options.curve, budget))
+            curve = start_curve(main_grid, target.n_vectors)
+            if small_grids:
+                small_budgets = SmallBudgets(
                     [
-                        start_rung(rule.start(int(grid[-1]), target.n_vectors), grid)
-                        for grid in small
+                        start_small_budget(rule.start(int(grid[-1]), target.n_vectors), grid)
+                        for grid in small_grids
                     ]
                 )
         memory = RowMemory(
@@ -175,7 +182,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             declared_width=width,
             width=width,
             curve=curve,
-            rungs=rungs,
+            rungs=small_budgets,
         )
         if inputs.chooses_scales:
             memory.scaling = AutoScaling()
@@ -187,47 +194,48 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
 
     @alone
     def partial_fit_block(self, block: RowBlock) -> Self:
-        """Learn the rows of one block; ``start`` comes before the first."""
+        """Learn the rows of one block; ``start`` must be called before the first."""
         block, encoded = self.accept(block)
-        known_names = self.memory.names or {}
+        old_names = self.memory.names or {}
         self.commit(block, encoded)
         if block.names is not None:
             memory = self.memory
-            memory.names = names_after(
-                known_names, self._kept_by_any(), block.names, memory.warm_up is not None
+            memory.names = update_names(
+                old_names, self._kept_by_any(), block.names, memory.warm_up is not None
             )
-        if not self.learns_a_part:
-            self._warn_of_order(at_end=False)
+        if not self.is_shard:
+            self._warn_about_order(at_end=False)
         return self
 
     def accept(self, block: RowBlock) -> tuple[RowBlock, Encoded]:
-        """Return the rows that count, and what is to be learned of them, or refuse them; nothing is changed."""
+        """Return the rows with a weight, and their encoded targets; change nothing.
+
+        Raise an error if they cannot be learned.
+        """
         memory, n_rows = self.memory, self.n_learned
         if block.names is not None and self.options.max_cells is None:
             raise UsageError(NEEDS_CELLS.format(self.method.name))
         if n_rows and (block.names is None) != (memory.names is None):
             raise UsageError(
-                "some rows have names and some have ids; a learner takes one or the other"
+                "some rows have names and some have ids; give all rows with names or all with ids"
             )
-        refuse_weights(block, n_rows)
+        check_sample_weights(block, n_rows)
         block = block.without_weightless()
         if self.needs_width and block.n_features > memory.declared_width:
             raise DataError(
-                f"{prefix(block.origin)}rows of {block.n_features:,} features, and"
-                f" {self.method.name} draws from the {memory.declared_width:,} that it was started"
-                f" with; start it with n_features={block.n_features}"
+                f"{prefix(block.origin)}the rows have {block.n_features:,} features, but"
+                f" {self.method.name} was started with {memory.declared_width:,} and draws from"
+                f" these; start it with n_features={block.n_features}"
             )
         if not all_below(block.indices, block.n_features):
             raise DataError(
-                "a block of rows with ids that are not from 0 to below its width,"
+                "the feature ids of a block of rows must be at least 0 and below its width,"
                 f" {block.n_features:,}"
             )
-        self.inputs.refuse(block, memory)
-        encoded = memory.target.encode(
-            block.y, block.origin, None if self.learns_a_part else n_rows
-        )
+        self.inputs.check_density(block, memory)
+        encoded = memory.target.encode(block.y, block.origin, None if self.is_shard else n_rows)
         self.features.refuse_more(block.n_features, block.origin)
-        memory.target.refuse_weights(block, encoded, n_rows)
+        memory.target.check_weights(block, encoded, n_rows)
         return block, encoded
 
     def commit(self, block: RowBlock, encoded: Encoded) -> None:
@@ -253,47 +261,55 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         self.features.widen(self.memory.width)
 
     def _warm_up(self, warm_up: WarmUp, block: RowBlock, answers: NDArray[Any]) -> None:
-        """Learn some of the first rows; if they change what is chosen from them, all of them from the start."""
+        """Learn some of the first rows.
+
+        If they change what is chosen from the first rows, learn all of these again from the start.
+        """
         self._learn(block, answers)
         warm_up.add(block, answers)
-        if not warm_up.due:
+        if not warm_up.is_choice_due:
             return
-        old, rows = self.memory, warm_up.joined()
-        old.warm_up = None if warm_up.ended else warm_up
-        target = old.target.restarted(rows[1])
-        scaling = None if old.scaling is None else AutoScaling(choose(rows[0]))
+        old, rows = self.memory, warm_up.join_rows()
+        old.warm_up = None if warm_up.has_ended else warm_up
+        target = old.target.restart(rows[1])
+        scaling = None if old.scaling is None else AutoScaling(choose_scales(rows[0]))
         if old.has_chosen(scaling, target):
             return
-        memory = self._memory = self.fresh_memory(target, old.declared_width, old.budget)
+        memory = self._memory = self.make_memory(target, old.declared_width, old.budget)
         memory.warned, memory.times, memory.exact = old.warned, old.times, old.exact
         if old.addresses.direct:
-            memory.take_cleared(old, rows[0].indices)
+            memory.reuse_arrays(old, rows[0].indices)
         memory.set_random_states(warm_up.random)
         memory.warm_up = old.warm_up
         memory.scaling = scaling
         self._learn(*rows)
 
     def _learn(self, block: RowBlock, answers: NDArray[Any]) -> None:
-        """Learn rows with these answers, in pieces: to rank kept features in between, and to stay in the cache."""
+        """Learn rows with these targets, in pieces.
+
+        Kept features are ranked between pieces, and a piece stays in the cache.
+        """
         memory, rule, inputs = self.memory, self.rule, self.inputs
         update = partial(rule.update, memory=memory)
         weights = memory.times * memory.target.weigh(answers, block.sample_weight)
-        own_weights = np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
+        sample_weight = (
+            np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
+        )
         memory.counts[1] += block.n_nonzero
         at, seen = 0, self.n_learned
         while at < block.n_rows:
             stop = block.n_rows if memory.scaling is None else memory.scaling.stop(block, at)
             if memory.curve is not None:
                 stop = min(stop, at + next_ranking(seen) - seen)
-            rows = inputs.rows(
+            rows = inputs.make_rows(
                 block.rows(at, stop), memory, rule, answers[at:stop], weights[at:stop]
             )
-            learn_counting(update, memory.state, memory.addresses.ids, rows, memory.curve)
-            memory.target.judge(rows, own_weights[at:stop])
+            learn_and_count(update, memory.state, memory.addresses.ids, rows, memory.curve)
+            memory.target.judge(rows, sample_weight[at:stop])
             if memory.rungs is not None:
                 by_id = rows._replace(indices=memory.addresses.ids_of(rows.indices))
-                counted = own_weights[at:stop] if self.options.chooses_number else None
-                memory.rungs.learn(by_id, memory.width, seen, counted, update)
+                counted_weights = sample_weight[at:stop] if self.options.chooses_number else None
+                memory.rungs.learn(by_id, memory.width, seen, counted_weights, update)
             memory.counts[0] += stop - at
             seen += stop - at
             if memory.curve is not None and next_ranking(seen - 1) == seen:
@@ -306,10 +322,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
     @alone
     def finish(self, origin: str = "") -> Self:
         self.memory.target.finish(self.n_learned, origin)
-        self._warn_of_order(at_end=True)
+        self._warn_about_order(at_end=True)
         return self
 
-    def _warn_of_order(self, at_end: bool) -> None:
+    def _warn_about_order(self, at_end: bool) -> None:
         memory = self.memory
         if memory.warned or not isinstance(memory.target, Classes):
             return
@@ -320,10 +336,10 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
 
     @alone
     def as_part(self, times: int) -> Self:
-        """Go on as one of several parts that learn at once, each from rows of its own, until they are merged.
+        """Continue as one of several parts that learn different rows until they are merged.
 
-        For methods that merge. Every row counts so many times, as if so many parts had such a row,
-        and merging makes up for it.
+        For methods that merge. Every row counts ``times`` times, as if that many parts had such a
+        row; merging divides by it.
         """
         if not self.method.merges:
             raise UsageError(CANNOT_MERGE.format(self.method.name))
@@ -331,7 +347,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             raise UsageError(SHARED_CELLS)
         expected = f"an integer from 1 to {MAX_TIMES:,}"
         require(is_integer(times) and 1 <= times <= MAX_TIMES, "times", times, expected)
-        self.memory.times, self.learns_a_part = int(times), True
+        self.memory.times, self.is_shard = int(times), True
         return self
 
     # ---- what was learned
@@ -345,7 +361,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         return self.rule.kept(state, self.memory.addresses)
 
     def _kept_by_any(self) -> I64:
-        """Return the ids of what is kept, by the small learners of a curve too."""
+        """Return the ids of kept features, including those of small budgets."""
         kept, *small = (self.kept_in(state).ids for state in self.memory.states())
         return np.unique(np.concatenate([kept, *small])) if small else kept.copy()
 
@@ -359,40 +375,42 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         return memory.header(), arrays
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        options, wanted = self.options, self.options.n_features_to_select
+        options, requested = self.options, self.options.n_features_to_select
         names = None
         if options.max_cells is not None:
-            cells, names = arrays[STATE + "cells"].shape[0], names_of_model(arrays)
+            cells, names = arrays[STATE + "cells"].shape[0], take_names(arrays)
             ensure(
                 cells == options.max_cells, f"{cells:,} cells with max_cells={options.max_cells}"
             )
         target: RowTarget = Numbers()
         if "numbers" not in self.method.targets:
-            target = self._classes(classes_of_model(header, arrays.pop("classes"), arrays, TARGET))
+            target = self._make_classes(
+                classes_of_model(header, arrays.pop("classes"), arrays, TARGET)
+            )
         budget, width = count_of(header, "budget", MAX_FEATURES), self.features.width
         ensure(
             not self.needs_width or header["declared_width"] == width,
-            "it draws from another number of features than it has",
+            "the number of features that it draws from is not its width",
         )
         rule = self.rule = self.params.rule_for(target.n_vectors)
         largest = max(array.shape[0] for array in arrays.values() if array.ndim)
-        # or a few bytes would make room for billions
+        # Otherwise a few bytes could allocate room for billions.
         ensure(
             rule.keeps_all or budget <= largest,
             f"a budget of {budget:,} with arrays of {largest:,}",
         )
         ensure(
-            not is_integer(wanted) or budget == wanted,
-            f"a budget of {budget:,} with n_features_to_select={wanted}",
+            not is_integer(requested) or budget == requested,
+            f"a budget of {budget:,} with n_features_to_select={requested}",
         )
-        memory = self._memory = self.fresh_memory(target, width, 1 if rule.keeps_all else budget)
+        memory = self._memory = self.make_memory(target, width, 1 if rule.keeps_all else budget)
         memory.budget = budget
         memory.restore(header, arrays, partial(rule.check, memory=memory))
         for state in memory.states():
             with np.errstate(all="ignore"):
                 ids, _, scores = self.kept_in(state)
             check_scores(scores)
-            if not rule.keeps_all:  # all of them were looked at already
+            if not rule.keeps_all:  # all arrays were checked already
                 check_ids(ids, width)
         if memory.kept_table is not None:
             fill_table(memory.kept_table, memory.state.member_id, int(memory.state.counts[KEPT]))

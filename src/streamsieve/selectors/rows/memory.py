@@ -1,8 +1,8 @@
-"""All that a learner of rows has learned, together; its arrays grow and move as the ids of features demand.
+"""The memory of a learner of rows; its arrays grow and move as the ids of features require.
 
-With ``max_cells`` memory does not grow with the number of different features: those that are kept
-are exact, all others share a table of so many cells (``kernels.rows.storing``). Ids need no
-positions then, and where they are hashes of names, only the names of kept features are remembered.
+With ``max_cells`` memory does not grow with the number of different features: kept features are
+exact, all others share a table of that many cells (``kernels.rows.storing``). Ids need no positions
+then, and where they are hashes of names, only the names of kept features are stored.
 """
 
 from __future__ import annotations
@@ -39,29 +39,25 @@ from ...state import (
 from ..parameters import count_of, ensure
 from .addresses import (
     Addresses,
-    add,
+    check_memory,
     direct_addresses,
     direct_fits,
-    find,
-    refuse_beyond_memory,
+    look_up,
+    look_up_or_add,
     table_addresses,
 )
-from .curves import Check, Rungs
+from .curves import Check, SmallBudgets
 from .inputs import Moments
 from .integrity import check_totals
 from .rules import S
 from .targets import RowTarget
 from .warm_up import AutoScaling, WarmUp
 
-STRETCHED_BYTES = 1 << 26  # an array from this size on grows in place
-TABLE_BYTES = 28  # of a feature in a table that has just grown: slots, and room for ids
-MAX_TIMES = 1 << 20  # that a row counts
-STATE, MOMENTS, CURVE, TARGET = (
-    "state.",
-    "moments.",
-    "curve.",
-    "target.",
-)  # before the names of arrays in a model
+STRETCHED_BYTES = 1 << 26  # arrays of at least this size grow in place
+TABLE_BYTES = 28  # per feature of a table that has just grown: slots, and room for ids
+MAX_TIMES = 1 << 20  # the largest multiplier of rows
+# Prefixes of the names of arrays in a model.
+STATE, MOMENTS, CURVE, TARGET = "state.", "moments.", "curve.", "target."
 NAMED = "named_ids"  # the ids of the features whose names a model has
 COMMON: Schema = {
     "ids": ArraySpec(("table",), 0, "width", dtype=np.int64),
@@ -73,55 +69,56 @@ COMMON: Schema = {
 class RowMemory(Generic[S]):
     """State, moments, target, addresses and counters of a learner.
 
-    In arrays with an entry per feature zero means "never touched"; the moments are such where rows
-    are standardised.
+    In arrays with an entry per feature, zero means "never touched"; moments are such arrays where
+    rows are standardised.
     """
 
     state: S
-    positions_are_ids: bool  # no table may stand between them
+    positions_are_ids: bool  # True excludes a table
     standardizes: bool
     target: RowTarget
     random: np.random.Generator
-    attribute_random: np.random.Generator  # apart, or the answer would depend on the size of blocks
+    attribute_random: np.random.Generator  # separate: the result must not depend on block sizes
     budget: int
     declared_width: int
     width: int  # of the widest row
     curve: Curve | None = None
-    rungs: Rungs[S] | None = None
-    scaling: AutoScaling | None = None  # of columns, where that is chosen by itself
-    warm_up: WarmUp | None = None  # as long as it lasts
+    rungs: SmallBudgets[S] | None = None
+    scaling: AutoScaling | None = None  # of columns, where it is chosen automatically
+    warm_up: WarmUp | None = None  # None once it has ended
     moments: Moments = field(default_factory=lambda: empty(Moments, features=0))
     addresses: Addresses = field(default_factory=direct_addresses)
-    kept_table: NDArray[np.int32] | None = (
-        None  # where features share cells: how kept ones are found by id
-    )
+    # Finds kept features by id where features share cells.
+    kept_table: NDArray[np.int32] | None = None
     names: dict[int, str] | None = None  # of kept features, where ids are hashes of names
-    counts: NDArray[np.int64] = field(
-        default_factory=lambda: np.zeros(2, np.int64)
-    )  # rows, non-zeros
-    times: int = 1  # that every row counts
-    warned: bool = False  # of rows sorted by class
-    exact: bool = True  # no row came rounded to float32
+    # Rows, non-zeros.
+    counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
+    times: int = 1  # the multiplier of rows
+    warned: bool = False  # True after a warning about rows sorted by class
+    exact: bool = True  # False once a row came rounded to float32
 
     def table_of(self, state: Any) -> NDArray[np.int32] | None:
-        """Return how kept features are found by id; the small learners of a curve see few features and need none."""
+        """Return the table that finds kept features by id; None if a state needs none.
+
+        Small budgets see few features and need none.
+        """
         return self.kept_table if state is self.state else None
 
     def states(self) -> list[S]:
-        """Return the states of the main learner and of the small ones of a curve."""
-        return [self.state, *(rung.state for rung in (self.rungs.rungs if self.rungs else ()))]
+        """Return the states of the main learner and of its small budgets."""
+        return [self.state, *(small.state for small in (self.rungs.rungs if self.rungs else ()))]
 
     def has_chosen(self, scaling: AutoScaling | None, target: RowTarget) -> bool:
-        """Return True if this has what was chosen from the same first rows, or from others."""
-        same = (
-            self.scaling is None or scaling is None or scaling.choice.same_as(self.scaling.choice)
+        """Return True if scales and first targets equal those of this memory."""
+        same_scales = (
+            self.scaling is None or scaling is None or scaling.choice.equals(self.scaling.choice)
         )
-        return same and np.array_equal(target.first, self.target.first)
+        return same_scales and np.array_equal(target.first, self.target.first)
 
-    # ---- room for every feature met
+    # ---- room for every feature
 
     def placed(self, block: RowBlock) -> RowBlock:
-        """Return the block with positions for ids, the state grown to hold them."""
+        """Return the block with positions for ids, growing the state to hold them."""
         self.width = width = max(self.width, block.n_features)
         if self.kept_table is not None:
             return block
@@ -129,103 +126,107 @@ class RowMemory(Generic[S]):
             if width > self.room() and not self._direct_fits(width, int(self.counts[1])):
                 self._move_to_table()
         elif self._direct_fits(width, self.addresses.used):
-            used, room = self.addresses.used, roomy(width, self.declared_width)
+            used, room = self.addresses.used, room_for(width, self.declared_width)
             self._move(direct_addresses(width), np.arange(used), self.addresses.ids[:used], room)
         if self.addresses.direct and width == self.addresses.used <= self.room():
             return block
-        self.addresses, positions = add(self.addresses, block.indices, width)
+        self.addresses, positions = look_up_or_add(self.addresses, block.indices, width)
         if self.addresses.direct:
             if width > self.room():
-                self.grow(roomy(width, self.declared_width))
+                self.grow(room_for(width, self.declared_width))
         elif self.addresses.used > self.room():
             self.grow(self.addresses.ids.size)
         return block.with_entries(block.indptr, positions, block.values, block.n_features)
 
-    def take_cleared(self, old: RowMemory[S], touched: NDArray[Any]) -> None:
-        """Take over the arrays of a memory whose positions are ids, without what it knew of the features touched.
+    def reuse_arrays(self, old: RowMemory[S], touched: NDArray[Any]) -> None:
+        """Take over the arrays of a memory under the direct plan, clearing the touched features.
 
-        Arrays as wide as a billion ids are costly to get from the system a second time.
+        Arrays as wide as a billion ids are expensive to get from the system a second time.
         """
         for holder, name, array in old.per_feature_arrays():
             array[touched if touched.size < array.shape[0] else slice(None)] = 0
-            self._put(holder, name, array)
+            self._set_array(holder, name, array)
         self.addresses, self.width = old.addresses, old.width
 
-    def known_part(self, block: RowBlock) -> RowBlock:
-        """Return the block with positions for ids, without features that were never seen."""
-        positions = find(self.addresses, block.indices)
-        known = (positions >= 0) & (positions < self.room())
-        if not known.all():
-            indptr = np.concatenate([[0], np.cumsum(known)])[block.indptr]
+    def keep_known_features(self, block: RowBlock) -> RowBlock:
+        """Return the block with positions for ids, without features never seen."""
+        positions = look_up(self.addresses, block.indices)
+        is_known = (positions >= 0) & (positions < self.room())
+        if not is_known.all():
+            indptr = np.concatenate([[0], np.cumsum(is_known)])[block.indptr]
             return block.derived(
-                indptr=indptr, indices=positions[known], values=block.values[known]
+                indptr=indptr, indices=positions[is_known], values=block.values[is_known]
             )
         return block.derived(indices=positions)
 
     def room(self) -> int:
-        """Return how many features there is room for."""
+        """Return the number of features that the arrays can hold."""
         return min((array.shape[0] for _, _, array in self.per_feature_arrays()), default=0)
 
     def grow(self, room: int) -> None:
-        """Make the arrays longer. Where a copy would hold too much memory twice, one is stretched in place instead.
+        """Make the arrays longer; extend large ones in place, where a copy would double the memory.
 
-        Stretching writes zeros to all that is new, so there it is little at a time.
+        Extending writes zeros to everything new, so large arrays grow by small amounts.
         """
         held = sum(array.nbytes for _, _, array in self.per_feature_arrays())
         if held >= STRETCHED_BYTES:
             room = min(room, self.room() + (self.room() >> 4))
             room = max(room, self.width if self.addresses.direct else self.addresses.used)
-        refuse_beyond_memory(room * self._bytes_per_feature() - held, room)
+        check_memory(room * self._bytes_per_feature() - held, room)
         for holder, name in [(holder, name) for holder, name, _ in self.per_feature_arrays()]:
             self._lengthen(holder, name, room)
 
     def _lengthen(self, holder: str, name: str, room: int) -> None:
-        """Make one array longer: in place if it is large and nobody else holds it, as a model would."""
+        """Make one array longer, in place if it is large and not shared, as with a model."""
         array = getattr(self.state if holder == STATE else self.moments, name)
         shape = (room, *array.shape[1:])
         if array.nbytes >= STRETCHED_BYTES and array.flags.owndata:
-            self._put(
-                holder, name, array[:0].copy()
-            )  # or resize would count the state among the holders
+            # Resizing needs the only reference, so the state must not hold the array.
+            self._set_array(holder, name, array[:0].copy())
             try:
                 array.resize(shape)
             except ValueError:
-                pass  # somebody holds it
+                pass  # a model holds it
             finally:
-                self._put(holder, name, array)
+                self._set_array(holder, name, array)
             if array.shape == shape:
                 return
         longer = np.zeros(shape, array.dtype)
         longer[: array.shape[0]] = array
-        self._put(holder, name, longer)
+        self._set_array(holder, name, longer)
 
     def per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
-        """Return holder, name and array of everything with an entry per feature."""
+        """Return holder, name and array of all arrays with an entry per feature."""
         holders: list[tuple[str, Any]] = (
             [] if self.kept_table is not None else [(STATE, self.state)]
         )
         if self.standardizes:
             holders.append((MOMENTS, self.moments))
         return [
-            (key, name, getattr(at, name))
-            for key, at in holders
-            for name in names_along(type(at), "features")
+            (holder, name, getattr(arrays, name))
+            for holder, arrays in holders
+            for name in names_along(type(arrays), "features")
         ]
 
-    def _put(self, holder: str, name: str, array: NDArray[Any]) -> None:
+    def _set_array(self, holder: str, name: str, array: NDArray[Any]) -> None:
+        """Replace one array of the state or of the moments."""
         if holder == STATE:
             self.state = changed(self.state, **{name: array})
         else:
             self.moments = self.moments._replace(**{name: array})
 
     def _bytes_per_feature(self) -> int:
+        """Return the bytes that one feature takes in all arrays."""
         return sum(
             array.itemsize * int(np.prod(array.shape[1:]))
             for _, _, array in self.per_feature_arrays()
         )
 
     def _written(self) -> int:
-        """Return the bytes of the features that were ever touched: an array has pages for those, or more."""
+        """Return the bytes of features that were ever touched.
+
+        An array has memory pages for those, or more.
+        """
         if not self.addresses.direct:
             return self.addresses.used * self._bytes_per_feature()
         return sum(
@@ -234,39 +235,42 @@ class RowMemory(Generic[S]):
         )
 
     def _direct_fits(self, width: int, touched: int) -> bool:
+        """Return True if arrays as wide as the ids are allowed and fit into memory."""
         return self.positions_are_ids or direct_fits(
             width, touched, self._bytes_per_feature(), width <= self.declared_width, self._written()
         )
 
     def _move_to_table(self) -> None:
-        """Go from ids as positions to positions through a table; only touched features move."""
+        """Change from the direct plan to a table; only touched features move."""
         used = [
             array if array.ndim == 1 else array.any(axis=1)
             for _, _, array in self.per_feature_arrays()
         ]
         touched = np.flatnonzero(np.logical_or.reduce(used))
-        refuse_beyond_memory(
-            touched.size * (TABLE_BYTES + 2 * self._bytes_per_feature()), touched.size
-        )
+        check_memory(touched.size * (TABLE_BYTES + 2 * self._bytes_per_feature()), touched.size)
         addresses = table_addresses(touched.astype(np.int64))
         self._move(addresses, touched, np.arange(touched.size), addresses.ids.size)
 
     def _move(
-        self, addresses: Addresses, old: NDArray[np.int64], new: NDArray[np.int64], room: int
+        self,
+        addresses: Addresses,
+        old_positions: NDArray[np.int64],
+        new_positions: NDArray[np.int64],
+        room: int,
     ) -> None:
-        """Take the entries at positions ``old`` to positions ``new`` of arrays of size ``room``."""
-        self.state = moved(self.state, old, new, room)
+        """Move the entries at old positions to new positions of arrays of size ``room``."""
+        self.state = moved(self.state, old_positions, new_positions, room)
         if self.standardizes:
-            self.moments = moved(self.moments, old, new, room)
+            self.moments = moved(self.moments, old_positions, new_positions, room)
         for name in names_of_positions(type(self.state)):
             ids = self.addresses.ids_of(getattr(self.state, name))
-            self._put(STATE, name, find(addresses, ids).astype(np.int64))
+            self._set_array(STATE, name, look_up(addresses, ids).astype(np.int64))
         self.addresses = addresses
 
     # ---- to and from a model
 
     def header(self) -> dict[str, Any]:
-        """Return what a model keeps beside the arrays, as JSON."""
+        """Return what a model stores beside the arrays, as JSON."""
         return {
             **self.target.header(),
             "declared_width": self.declared_width,
@@ -280,14 +284,18 @@ class RowMemory(Generic[S]):
         }
 
     def random_states(self) -> list[Any]:
-        """Return where both random generators are."""
+        """Return the states of both random generators."""
         return [self.random.bit_generator.state, self.attribute_random.bit_generator.state]
 
     def set_random_states(self, states: list[Any]) -> None:
+        """Set the states of both random generators."""
         self.random.bit_generator.state, self.attribute_random.bit_generator.state = states
 
     def arrays(self) -> Arrays:
-        """Return all arrays by name; those with an entry per feature as far as positions are used."""
+        """Return all arrays by name.
+
+        Those with an entry per feature end with the last position in use.
+        """
         used = self.addresses.used
         arrays = {
             **arrays_of(self.target.state(), TARGET),
@@ -310,7 +318,7 @@ class RowMemory(Generic[S]):
         return arrays
 
     def schema(self, header: dict[str, Any]) -> dict[str, ArraySpec]:
-        """Return what the arrays of a model with a header must be, but for names."""
+        """Return the specifications of the arrays of a model with a header, except names."""
         schema = schema_of(self.moments, MOMENTS)
         schema = {name: resized(spec, {"features": "moments"}) for name, spec in schema.items()}
         schema |= {
@@ -327,7 +335,7 @@ class RowMemory(Generic[S]):
         return schema
 
     def restore(self, header: dict[str, Any], arrays: Arrays, check: Check[S]) -> None:
-        """Take up what ``header`` and ``arrays`` gave; the state must pass a check."""
+        """Restore ``header`` and ``arrays``; the state must pass the check."""
         ids, used = arrays["ids"], count_of(header, "used")
         sizes = {
             **sizes_of(self.state),
@@ -353,32 +361,31 @@ class RowMemory(Generic[S]):
         )
         self.target.restore(with_arrays(self.target.state(), arrays, TARGET))
         if self.scaling is not None:
-            self.scaling = self.scaling.restored(arrays)
+            self.scaling = self.scaling.load_arrays(arrays)
         if header["warm_up"] is None:
             self.warm_up = None
         else:
-            ensure(self.warm_up is not None, "it keeps its first rows and has no use for them")
-            self.warm_up = WarmUp.restored(
+            ensure(self.warm_up is not None, "it has first rows, which its parameters do not use")
+            self.warm_up = WarmUp.from_model(
                 header["warm_up"], arrays, self.warm_up, self.width, is_dense
             )
         if self.curve is not None:
-            started, self.curve = self.curve, with_arrays(self.curve, arrays, CURVE)
+            initial, self.curve = self.curve, with_arrays(self.curve, arrays, CURVE)
             grid = self.curve.grid
             ensure(
                 grid.size and (np.diff(grid) > 0).all() and grid[-1] == self.budget,
                 "the grid of its curve does not end at the budget",
             )
             ensure(
-                self.rungs is None or np.array_equal(grid, started.grid),
-                "its curve has other numbers than those of its grid",
+                self.rungs is None or np.array_equal(grid, initial.grid),
+                "its curve does not match its grid",
             )
-        twice = (
-            np.diff(np.sort(ids, kind="stable")) == 0
-        ).any()  # far faster than np.unique, which hashes
-        beyond = not ids.size and used > max(self.width, 1) and self.kept_table is None
+        # Far faster than np.unique, which hashes.
+        has_repeats = (np.diff(np.sort(ids, kind="stable")) == 0).any()
+        is_too_wide = not ids.size and used > max(self.width, 1) and self.kept_table is None
         ensure(
-            not (twice or beyond or (ids.size and self.positions_are_ids)),
-            "its features are not those of its arrays",
+            not (has_repeats or is_too_wide or (ids.size and self.positions_are_ids)),
+            "its features do not match its arrays",
         )
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
         check(self.state, sizes, self.addresses.ids)
@@ -394,8 +401,11 @@ class RowMemory(Generic[S]):
             self.grow(self.addresses.ids.size)
 
 
-def roomy(width: int, declared: int) -> int:
-    """Return room for a width and, beyond what was declared, for some more: what is not touched takes no memory."""
+def room_for(width: int, declared: int) -> int:
+    """Return the room for a width: the declared width, or half as much again if it is exceeded.
+
+    Entries that are not touched take no memory.
+    """
     return width if width <= declared else width + (width >> 1)
 
 
@@ -403,7 +413,10 @@ def roomy(width: int, declared: int) -> int:
 
 
 def share_cells(memory: RowMemory[Any], max_cells: int) -> None:
-    """Let all features that are not kept share some cells, in a fresh memory, if the machine can hold so many."""
+    """Make all features that are not kept share cells, in a new memory.
+
+    Raise UsageError if the machine has not enough memory for them.
+    """
     bytes_each, available = 8 * memory.target.n_vectors, available_memory()
     if bytes_each * max_cells > available:
         raise UsageError(
@@ -414,32 +427,34 @@ def share_cells(memory: RowMemory[Any], max_cells: int) -> None:
         )
     memory.state = grown(memory.state, "features", max_cells)
     memory.addresses = direct_addresses(max_cells)
-    # at most an eighth full: most features are not kept, and then the first look says so
+    # At most an eighth full: most features are not kept, which the first slot then shows.
     memory.kept_table = np.zeros(1 << (8 * memory.budget - 1).bit_length(), np.int32)
 
 
-def names_after(known: dict[int, str], kept: I64, met: NamedIds, warms_up: bool) -> dict[int, str]:
-    """Return the names of kept features, of which those that were not known must have been met.
+def update_names(
+    old_names: dict[int, str], kept: I64, row_names: NamedIds, warms_up: bool
+) -> dict[int, str]:
+    """Return the names of kept features; new ones must be in the current rows.
 
-    As long as the first rows may be learned again, the names of all features in them.
+    While the first rows may be learned again, the names of all their features are kept.
     """
-    wanted = kept
+    ids = kept
     if warms_up:
-        wanted = np.union1d(np.array(list(known), np.int64), met.ids)
-    elif len(known) == wanted.size and known.keys() >= set(wanted.tolist()):
-        return known  # after most rows
-    wanted.sort()
-    found = met.of(
-        np.array([feature for feature in wanted.tolist() if feature not in known], np.int64)
+        ids = np.union1d(np.array(list(old_names), np.int64), row_names.ids)
+    elif len(old_names) == ids.size and old_names.keys() >= set(ids.tolist()):
+        return old_names  # the usual case
+    ids.sort()
+    new_names = row_names.of(
+        np.array([feature for feature in ids.tolist() if feature not in old_names], np.int64)
     )
     return {
-        feature: known[feature] if feature in known else found[feature]
-        for feature in wanted.tolist()
+        feature: old_names[feature] if feature in old_names else new_names[feature]
+        for feature in ids.tolist()
     }
 
 
-def names_of_model(arrays: Arrays) -> dict[int, str] | None:
-    """Take the names of features by id out of the arrays of a model; None if it has none."""
+def take_names(arrays: Arrays) -> dict[int, str] | None:
+    """Return the names of features by id, removed from the arrays; None if there are none."""
     names, ids = texts_of_arrays(NAMES, arrays), arrays.pop(NAMED, None)
     for part in ("text", "offsets"):
         arrays.pop(f"{NAMES}.{part}", None)

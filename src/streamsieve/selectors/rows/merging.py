@@ -1,29 +1,29 @@
-"""One model of several that learned different rows, for learners that have a precision for every weight.
+"""Merge models that learned different rows, for learners with a precision for every weight.
 
-Problem  all parts went on from one ``base`` and learned rows of their own. With P the precision and mu the weight of a
-         feature or of the intercept, in the base (0) and in part k, per class:
+Problem  All parts continued from one ``base`` and learned different rows. With P the precision and
+         mu the weight of a feature or of the intercept, in the base (0) and in part k, per class:
              P  = P0 + sum_k (P_k - P0)
              mu = (P0 mu0 + sum_k (P_k mu_k - P0 mu0)) / P
          then keep the best features, as many as the budget, by the learner's own key, ties to the
          lower id. A weight is a Gaussian, P and P mu are its natural parameters, and those of
          independent rows add up. A feature that a model has never seen has P = 1 and mu = 0.
-Steps    P is diagonal: where features go together, a part alone soon corrects what is wrong with all of them, and the
-         sum of what K parts corrected goes up to K times too far. Merged again and again, that
-         explodes. A part may therefore count every row c times (``as_part``), from 1 to K, and both
-         sums are divided by c: with K, weights become means of what parts found that stepped as far
-         as one learner of all rows would, which is always safe (Ma, Smith, Jaggi, Jordan,
-         Richtarik, Takac 2015). P is the same. Where precision decays, so does P0: in the
+Steps    P is diagonal: where features are correlated, each part soon corrects the error of all of
+         them, and the sum of the corrections of K parts goes up to K times too far. Repeated
+         merging makes that diverge. A part may therefore count every row c times (``as_part``),
+         from 1 to K, and both sums are divided by c: with K, weights become means of parts that
+         stepped as far as one learner of all rows would, which is always safe (Ma, Smith, Jaggi,
+         Jordan, Richtarik, Takac 2015). P is the same. Where precision decays, so does P0: in the
          difference of part k over the rows of k, before the sum over the rows of all parts.
          Otherwise a feature that no part has met would lose its precision once per part.
-Given    the models of base and parts, of one method, with the same parameters; and the same given classes, or what else
-         their targets must have in common (``check_mergeable``).
-Back     a model whose features are in a table (``addresses``): those touched, however wide the ids; but in arrays as
-         wide as the ids where all models have such, and many of them are touched.
-Cost     O(parts x classes) time per touched feature, and a look at every entry of arrays that are as wide as the ids;
-         memory for the touched features, in models and result.
+Given    The models of base and parts, of one method, with the same parameters, and with the same
+         given classes, or whatever else their targets must have in common (``check_mergeable``).
+Back     A model whose features are in a table (``addresses``): those touched, however wide the
+         ids; but arrays as wide as the ids where all models have them and many ids are touched.
+Cost     O(parts x classes) time per touched feature, and one pass over the entries of arrays that
+         are as wide as the ids; memory for the touched features, in models and result.
 
 Counts add up by the same rule, base + sum_k (part k - base), and so do the sums of sparse features;
-means and squared deviations of dense ones are joined by the formula of Chan, Golub, LeVeque 1983.
+means and squared deviations of dense ones are combined by the formula of Chan, Golub, LeVeque 1983.
 """
 
 from __future__ import annotations
@@ -46,14 +46,21 @@ from ...model import Model
 from ...state import changed
 from ..base import Method
 from ..parameters import to_builtin
-from .addresses import direct_addresses, find, table_addresses
-from .calibration import merged_calibration
-from .curves import Rung, Rungs, rank_slots, start_curve
-from .estimates import Estimates, Known, MergeRule, Positions, added, joined
+from .addresses import direct_addresses, look_up, table_addresses
+from .calibration import merge_calibrations
+from .curves import SmallBudget, SmallBudgets, rank_slots, start_curve
+from .estimates import (
+    Estimates,
+    MergeRule,
+    Positions,
+    ReadEstimates,
+    combine_moments,
+    sum_increments,
+)
 from .inputs import Moments
 from .memory import RowMemory
 from .rules import MergingRule, S
-from .targets import Classes, RowTarget, classes_like, most_met
+from .targets import Classes, RowTarget, classes_of_largest, match_class_type
 from .warm_up import AutoScaling, ColumnMoments
 
 if TYPE_CHECKING:
@@ -61,108 +68,123 @@ if TYPE_CHECKING:
 
 CANNOT_MERGE = "models of {} cannot be merged; learn all rows in one pass"
 SHARED_CELLS = (
-    "models with max_cells cannot be merged: a feature that is kept in one has left its cell there;"
+    "models with max_cells cannot be merged: a feature that one model keeps is not in its cells;"
     " learn all rows in one pass, or merge models without max_cells"
 )
 
-CHUNK = 1 << 16  # features merged, or looked at, in one go
-MAX_EMPTY_SHARE = (
-    8  # entries of arrays as wide as the ids for one that is used, to merge all of them
-)
+CHUNK = 1 << 16  # features merged, or checked, at a time
+# All entries of arrays as wide as the ids are merged if at most this many belong to each used one.
+MAX_EMPTY_SHARE = 8
 
 
 def merge_models(
     method: Method, base: Model, parts: Sequence[Model], divisor: float | None = None
 ) -> Model:
-    """Return one model of what several learned, each from rows of its own, all going on from the same ``base``.
+    """Return one model of several parts that learned different rows, starting from ``base``.
 
-    For methods that merge. What the parts add is divided by how often their rows have counted
-    (``as_part``), or by another number. A single part whose rows counted once is given back as it
-    is, its arrays shared.
+    For methods that merge. What the parts add is divided by the multiplier of their rows
+    (``as_part``), or by another number. A single part whose rows counted once is returned as it is,
+    sharing its arrays.
     """
     if not method.merges:
         raise UsageError(CANNOT_MERGE.format(method.name))
     if len(parts) > 1 and base.params.get("max_cells") is not None:
         raise UsageError(SHARED_CELLS)
-    learners = continued(method, base, parts)
+    learners = load_learners(method, base, parts)
     if len(parts) == learners[1].memory.times == 1 and divisor is None:
-        return learners[
-            1
-        ].model()  # it keeps what it keeps: a learner compares the features of a row, not all
+        # Its kept features stay: a learner compares the features of a row, not all of them.
+        return learners[1].model()
     first = learners[0]
     memories = [learner.memory for learner in learners]
-    refuse_other_choices(memories, first.warm_rows)
-    rule, how = cast("MergingRule[Any]", first.rule), MergeRule.of(learners, divisor)
+    check_same_choices(memories, first.warm_rows)
+    rule, merge_rule = cast("MergingRule[Any]", first.rule), MergeRule.of(learners, divisor)
     ids, direct = ids_of_all(memories)
-    target = first.memory.target.merged([one.target for one in memories[1:]])
-    memory = first.fresh_memory(target, first.memory.declared_width, first.memory.budget)
+    target = first.memory.target.merge([member.target for member in memories[1:]])
+    memory = first.make_memory(target, first.memory.declared_width, first.memory.budget)
 
-    def known(some: I64) -> list[Estimates]:
-        return [estimates_of(learner, some) for learner in learners]
+    def read_estimates(features: I64) -> list[Estimates]:
+        return [estimates_of(learner, features) for learner in learners]
 
-    memory.state = merged_state(
-        rule, memory.state, [one.state for one in memories], known, ids, how
+    memory.state = merge_states(
+        rule,
+        memory.state,
+        [member.state for member in memories],
+        read_estimates,
+        ids,
+        merge_rule,
     )
-    memory.moments = merged_moments(memories, ids, how)
-    memory.scaling = merged_scaling(memories)
+    memory.moments = merge_moments(memories, ids, merge_rule)
+    memory.scaling = merge_scaling(memories)
     memory.warm_up = None
     memory.addresses = direct_addresses(ids.size) if direct else table_addresses(ids)
-    memory.counts = added([one.counts for one in memories])
-    memory.width = max(one.width for one in memories)
+    memory.counts = sum_increments([member.counts for member in memories])
+    memory.width = max(member.width for member in memories)
     memory.random, memory.attribute_random = first.memory.random, first.memory.attribute_random
-    memory.warned = any(one.warned for one in memories)
-    memory.exact = all(one.exact for one in memories)
+    memory.warned = any(member.warned for member in memories)
+    memory.exact = all(member.exact for member in memories)
     if memory.curve is not None:
-        memory.curve = merged_curve(rule, memory, memories, how)
+        memory.curve = merge_curves(rule, memory, memories, merge_rule)
     first._memory = memory
     first.features.start(memory.width, names_of(learners) or None)
     return method.load(first.model()).model()
 
 
-def merged_state(
-    rule: MergingRule[S], state: S, states: Sequence[S], known: Known, ids: I64, how: MergeRule
+def merge_states(
+    rule: MergingRule[S],
+    state: S,
+    states: Sequence[S],
+    read_estimates: ReadEstimates,
+    ids: I64,
+    merge_rule: MergeRule,
 ) -> S:
-    """Return a fresh state with what those of base and parts have of some features; ``known`` says what each has."""
+    """Return a new state that merges those of base and parts, for some features.
 
-    def cells_and_keys(some: I64) -> tuple[NDArray[Any], ...]:
-        estimates = how.merged(known(some))
+    ``read_estimates`` returns the estimates of each for some ids.
+    """
+
+    def cells_and_keys(features: I64) -> tuple[NDArray[Any], ...]:
+        estimates = merge_rule.merge(read_estimates(features))
         if rule.keeps_all:
             return (rule.cells(estimates),)
-        learned = (estimates.excess != 0.0).any(axis=1) | (estimates.weight != 0.0).any(axis=1)
+        learned = (estimates.precision_gain != 0.0).any(axis=1) | (estimates.weight != 0.0).any(
+            axis=1
+        )
         return rule.cells(estimates), np.where(learned, rule.keys(estimates), -np.inf)
 
-    cells, *keys = in_chunks(cells_and_keys, ids)
+    cells, *keys = apply_in_chunks(cells_and_keys, ids)
     state = changed(state, cells=cells)
-    bias = how.merged(
-        [Estimates(one.bias[:, 1] * rule.scale(one), one.bias[:, 0]) for one in states]
+    bias = merge_rule.merge(
+        [Estimates(part.bias[:, 1] * rule.scale(part), part.bias[:, 0]) for part in states]
     )
-    state.bias[:] = np.stack([bias.weight, bias.excess], axis=1)
-    state.counts[MISTAKES:] = added([one.counts for one in states])[MISTAKES:]
-    rule.merge_sums(state, states, how)
+    state.bias[:] = np.stack([bias.weight, bias.precision_gain], axis=1)
+    state.counts[MISTAKES:] = sum_increments([part.counts for part in states])[MISTAKES:]
+    rule.merge_sums(state, states, merge_rule)
     if keys:
-        best = best_positions(keys[0], state._asdict()["member"].size)
-        rule.fill_slots(state, best, ids[best], how.merged(known(ids[best])))
+        best = find_best(keys[0], state._asdict()["member"].size)
+        rule.fill_slots(state, best, ids[best], merge_rule.merge(read_estimates(ids[best])))
     return state
 
 
-# ---- what goes together
+# ---- which models can be merged
 
 
-def continued(method: Method, base: Model, parts: Sequence[Model]) -> list[RowLearner]:
-    """Return the learners of base and parts, once it is clear that the parts can have gone on from the base."""
+def load_learners(method: Method, base: Model, parts: Sequence[Model]) -> list[RowLearner]:
+    """Return the learners of base and parts, after checking that they belong together."""
     if not parts:
-        raise UsageError("there is nothing to merge: give the model of one part or more")
+        raise UsageError("nothing to merge: give the models of one or more parts")
     models = {"the base": base} | {f"part {number}": part for number, part in enumerate(parts, 1)}
     for name, model in models.items():
         if model.method != method.name:
             raise UsageError(
-                f"{name} is a model of {model.method}; {method.name} merges its own alone"
+                f"{name} is a model of {model.method}; {method.name} merges only its own models"
             )
         for parameter, value in base.params.items():
-            own = model.params.get(parameter)
-            if json.dumps(own, default=to_builtin) != json.dumps(value, default=to_builtin):
+            value_of_part = model.params.get(parameter)
+            if json.dumps(value_of_part, default=to_builtin) != json.dumps(
+                value, default=to_builtin
+            ):
                 raise UsageError(
-                    f"{name} has {parameter}={own!r} and the base {parameter}={value!r}"
+                    f"{name} has {parameter}={value_of_part!r} and the base {parameter}={value!r}"
                 )
     learners = [cast("RowLearner", method.load(model, name)) for name, model in models.items()]
     check_mergeable(
@@ -172,11 +194,11 @@ def continued(method: Method, base: Model, parts: Sequence[Model]) -> list[RowLe
     first, expected = learners[0].memory, learners[1].memory.times
     for name, learner in zip(models, learners, strict=True):
         memory = learner.memory
-        own_names = names_of([learner])
-        if own_names != feature_names[: len(own_names)] or bool(own_names) != bool(feature_names):
-            raise UsageError(f"{name} has other names for its features than another part")
+        names = names_of([learner])
+        if names != feature_names[: len(names)] or bool(names) != bool(feature_names):
+            raise UsageError(f"{name} has feature names that differ from those of another part")
         if learner.features.encoding != learners[0].features.encoding:
-            raise UsageError(f"{name} reads the columns of tables in another way than the base")
+            raise UsageError(f"{name} encodes the columns of tables differently from the base")
         if learner is not learners[0] and memory.times != expected:
             raise UsageError(
                 f"the rows of {name} count {memory.times:,} times, and those of part 1 {expected:,}"
@@ -190,30 +212,31 @@ def continued(method: Method, base: Model, parts: Sequence[Model]) -> list[RowLe
             rows_of(memory.target) < rows_of(first.target)
         ).any():
             raise UsageError(
-                f"{name} has learned less than the base; every part goes on from the base"
+                f"{name} has learned less than the base; every part must continue from the base"
             )
     return learners
 
 
 def check_mergeable(targets: Mapping[str, RowTarget]) -> None:
-    """Raise UsageError if models by name, the base among them, cannot be about one target.
+    """Raise UsageError if models by name, the base among them, have different targets.
 
-    Numbers are about one target if they have one centre, which is chosen from the first rows.
+    Numeric targets must have one centre, which is chosen from the first rows.
     """
     of_classes = {name: target for name, target in targets.items() if isinstance(target, Classes)}
     for name, target in of_classes.items():
-        classes = most_met(list(of_classes.values()))
-        own = classes_like(target.labels.classes, classes).tolist()
+        classes = classes_of_largest(list(of_classes.values()))
+        classes_of_part = match_class_type(target.labels.classes, classes).tolist()
         if not target.labels.given:
             raise UsageError(
-                f"{name} found its classes in the rows; models to merge start with classes=[...]"
+                f"{name} took its classes from the rows; models to merge must start with"
+                " classes=[...]"
             )
-        if own != classes.tolist():
-            raise UsageError(f"{name} has the classes {own}, not {classes.tolist()}")
+        if classes_of_part != classes.tolist():
+            raise UsageError(f"{name} has the classes {classes_of_part}, not {classes.tolist()}")
 
 
 def rows_of(target: RowTarget) -> NDArray[Any]:
-    """Return what never falls as rows are learned."""
+    """Return a count that never falls as rows are learned."""
     return target.labels.counts if isinstance(target, Classes) else target.totals[[WEIGHT]]
 
 
@@ -225,17 +248,20 @@ def names_of(learners: Sequence[RowLearner]) -> list[Any]:
     return [] if names is None else names.tolist()
 
 
-def refuse_other_choices(memories: Sequence[RowMemory[S]], rows: int) -> None:
-    """Refuse models that chose different things from their first rows, so many of them, or may choose again.
+def check_same_choices(memories: Sequence[RowMemory[S]], rows: int) -> None:
+    """Raise UsageError if models chose differently from their first rows, or may do so.
 
-    A base without rows has not chosen: parts may have chosen the same by themselves.
+    A base without rows has not chosen: parts may have chosen the same on their own. ``rows`` is the
+    number of first rows.
     """
     base, *parts = memories
     early = any(part.warm_up is not None for part in parts)
     if base.warm_up is not None:
         early = early or base.warm_up.n_rows > 0
         memories = parts
-    if early or not all(one.has_chosen(parts[0].scaling, parts[0].target) for one in memories):
+    if early or not all(
+        memory.has_chosen(parts[0].scaling, parts[0].target) for memory in memories
+    ):
         raise UsageError(
             f"the scales of columns ({spell('normalize', 'auto')}) and the centre of a numeric"
             " target are chosen from the first rows, and the parts did not start with the same"
@@ -243,11 +269,11 @@ def refuse_other_choices(memories: Sequence[RowMemory[S]], rows: int) -> None:
         )
 
 
-# ---- what the models have
+# ---- estimates of models
 
 
 def touched_ids(memory: RowMemory[Any]) -> I64:
-    """Return the ids of the features that a model knows something of."""
+    """Return the ids of the features that a model has learned something about."""
     if not memory.addresses.direct:
         return memory.addresses.ids[: memory.addresses.used]
     columns = [
@@ -263,9 +289,10 @@ def touched_ids(memory: RowMemory[Any]) -> I64:
 
 
 def ids_of_all(memories: Sequence[RowMemory[Any]]) -> tuple[I64, bool]:
-    """Return the ids that one of some models knows something of; or, if those are many of them, all up to the largest.
+    """Return the ids that any of the models has touched, and False.
 
-    Then the merged model can have arrays as wide as the ids, too, and nothing has to be looked up.
+    If those are many, return all ids up to the largest, and True: then the merged model can have
+    arrays as wide as the ids, too, and nothing has to be looked up.
     """
     width = max(memory.room() for memory in memories)
     if (
@@ -273,51 +300,66 @@ def ids_of_all(memories: Sequence[RowMemory[Any]]) -> tuple[I64, bool]:
         and MAX_EMPTY_SHARE * touched_ids(memories[0]).size >= width
     ):
         return np.arange(width), True
-    return reduce(union, map(touched_ids, memories)), False
+    return reduce(unite, map(touched_ids, memories)), False
 
 
-def union(a: I64, b: I64) -> I64:
-    """Return the ids in a or b, ascending; a stable sort is linear where both ascend, as they nearly do."""
+def unite(a: I64, b: I64) -> I64:
+    """Return the ids in a or b, ascending.
+
+    A stable sort is linear where both ascend, as they nearly do.
+    """
     ids = np.sort(np.concatenate([a, b]), kind="stable")
     return ids[np.diff(ids, prepend=-1) > 0]
 
 
-def taken(memory: RowMemory[Any], ids: I64) -> tuple[Bool, Positions]:
-    """Return which of some ids a model has room for, and their positions: a slice where they are side by side."""
+def positions_of(memory: RowMemory[Any], ids: I64) -> tuple[Bool, Positions]:
+    """Return which ids a model has room for, and their positions.
+
+    Positions are a slice where they are contiguous.
+    """
     if memory.addresses.direct and ids.size and (np.diff(ids) == 1).all():
         start, stop = int(ids[0]), min(int(ids[-1]) + 1, memory.room())
         return ids < stop, slice(start, max(start, stop))
-    positions = find(memory.addresses, ids)
-    known = (positions >= 0) & (positions < memory.room())
-    return known, positions[known]
+    positions = look_up(memory.addresses, ids)
+    is_known = (positions >= 0) & (positions < memory.room())
+    return is_known, positions[is_known]
 
 
 def estimates_of(learner: RowLearner, ids: I64) -> Estimates:
-    """Return what a model knows of the weights of some features, which may be nothing."""
+    """Return the estimates of a model for some features, which may be unknown to it."""
     return estimates_in(
-        cast("MergingRule[Any]", learner.rule), learner.memory.state, *taken(learner.memory, ids)
+        cast("MergingRule[Any]", learner.rule),
+        learner.memory.state,
+        *positions_of(learner.memory, ids),
     )
 
 
-def estimates_in(rule: MergingRule[S], state: S, known: Bool, positions: Positions) -> Estimates:
-    """Return what a state has of some features, of which those that are known are at ``positions``."""
+def estimates_in(rule: MergingRule[S], state: S, is_known: Bool, positions: Positions) -> Estimates:
+    """Return the estimates of a state; known features are at ``positions``."""
     stored, scale = rule.stored(state, positions), rule.scale(state)
-    if len(stored.excess) == known.size:
-        return Estimates(stored.excess * scale, stored.weight)
-    estimates = Estimates(*(np.zeros((known.size, state.bias.shape[0])) for _ in Estimates._fields))
-    estimates.excess[known] = stored.excess * scale
-    estimates.weight[known] = stored.weight
+    if len(stored.precision_gain) == is_known.size:
+        return Estimates(stored.precision_gain * scale, stored.weight)
+    estimates = Estimates(
+        *(np.zeros((is_known.size, state.bias.shape[0])) for _ in Estimates._fields)
+    )
+    estimates.precision_gain[is_known] = stored.precision_gain * scale
+    estimates.weight[is_known] = stored.weight
     return estimates
 
 
-def in_chunks(work: Callable[[I64], tuple[NDArray[Any], ...]], ids: I64) -> list[NDArray[Any]]:
-    """Return the arrays that ``work`` gives for all ids, which it gets a part at a time."""
+def apply_in_chunks(
+    work: Callable[[I64], tuple[NDArray[Any], ...]], ids: I64
+) -> list[NDArray[Any]]:
+    """Return the arrays that ``work`` returns for all ids, calling it on chunks of them."""
     parts = [work(ids[at : at + CHUNK]) for at in range(0, max(1, ids.size), CHUNK)]
     return [np.concatenate(arrays) for arrays in zip(*parts, strict=True)]
 
 
-def best_positions(keys: F64, budget: int) -> I64:
-    """Return where the largest keys are, of equal ones the first; never one of minus infinity."""
+def find_best(keys: F64, budget: int) -> I64:
+    """Return the positions of the largest keys; ties go to the first.
+
+    Keys of minus infinity are never returned.
+    """
     outside = keys.size - budget
     cut = np.partition(keys, outside)[outside] if outside > 0 else -np.inf
     above = np.flatnonzero(keys > cut)
@@ -328,38 +370,45 @@ def best_positions(keys: F64, budget: int) -> I64:
 # ---- counts and moments
 
 
-def merged_moments(memories: Sequence[RowMemory[S]], ids: I64, how: MergeRule) -> Moments:
+def merge_moments(memories: Sequence[RowMemory[S]], ids: I64, merge_rule: MergeRule) -> Moments:
     """Return the moments of all rows, for the features of a merged model."""
     moments = [memory.moments for memory in memories]
-    kinds = {int(one.dense[0]) for one in moments} - {-1}
+    kinds = {int(part.dense[0]) for part in moments} - {-1}
     if len(kinds) > 1:
         raise UsageError(
-            "some parts learned dense rows and some sparse ones; keep to one kind to standardise"
+            "some parts learned dense rows and some sparse ones; use one kind to standardise"
         )
-    seen = [one.seen for one in moments]
+    seen = [part.seen for part in moments]
     dense = np.array([max(kinds, default=-1)])
 
-    def per_feature(some: I64) -> tuple[F64, F64]:
+    def per_feature(features: I64) -> tuple[F64, F64]:
         sums = []
         for memory in memories:
-            known, positions = taken(memory, some)
-            both = np.zeros((2, some.size))
-            both[:, known] = memory.moments.first[positions], memory.moments.second[positions]
-            sums.append(both)
+            is_known, positions = positions_of(memory, features)
+            sums_of_part = np.zeros((2, features.size))
+            sums_of_part[:, is_known] = (
+                memory.moments.first[positions],
+                memory.moments.second[positions],
+            )
+            sums.append(sums_of_part)
         return tuple(
-            joined([float(one[0]) for one in seen], sums) if dense[0] == 1 else added(sums)
+            combine_moments([float(part[0]) for part in seen], sums)
+            if dense[0] == 1
+            else sum_increments(sums)
         )
 
     first, second = (
-        in_chunks(per_feature, ids) if memories[0].standardizes else (np.zeros(0), np.zeros(0))
+        apply_in_chunks(per_feature, ids)
+        if memories[0].standardizes
+        else (np.zeros(0), np.zeros(0))
     )
-    totals = added([one.totals for one in moments])
-    totals[SQUARES:] = how.sums([one.totals[SQUARES:] for one in moments])
-    return Moments(first, second, added(seen), dense, totals)
+    totals = sum_increments([part.totals for part in moments])
+    totals[SQUARES:] = merge_rule.merge_sums([part.totals[SQUARES:] for part in moments])
+    return Moments(first, second, sum_increments(seen), dense, totals)
 
 
-def merged_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
-    """Return the scales of columns, which all parts have chosen alike, with the moments of all rows."""
+def merge_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
+    """Return the scales of columns, equal in all parts, with the moments of all rows."""
     base, *parts = (memory.scaling for memory in memories)
     if base is None:
         return None
@@ -367,30 +416,42 @@ def merged_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
     choice = scalings[0].choice
     if memories[0].warm_up is not None:  # it has no rows
         base = AutoScaling(choice)
-    moments = [one.moments for one in (base, *scalings)]
-    rows = [float(one.seen[0]) for one in moments]
-    means, deviations = joined(rows, [np.stack([one.means, one.deviations]) for one in moments])
+    moments = [column_moments.moments for column_moments in (base, *scalings)]
+    rows = [float(column_moments.seen[0]) for column_moments in moments]
+    means, deviations = combine_moments(
+        rows,
+        [np.stack([column_moments.means, column_moments.deviations]) for column_moments in moments],
+    )
     return AutoScaling(
-        choice, ColumnMoments(means, deviations, added([one.seen for one in moments]))
+        choice,
+        ColumnMoments(
+            means, deviations, sum_increments([column_moments.seen for column_moments in moments])
+        ),
     )
 
 
 # ---- curves and small budgets
 
 
-def merged_curve(
-    rule: MergingRule[S], merged: RowMemory[S], memories: Sequence[RowMemory[S]], how: MergeRule
+def merge_curves(
+    rule: MergingRule[S],
+    merged: RowMemory[S],
+    memories: Sequence[RowMemory[S]],
+    merge_rule: MergeRule,
 ) -> Curve:
-    """Return the curve of a merged memory, which has its state and fresh rungs, and fill the rungs.
+    """Return the curve of a merged memory, which has its state, and fill its small budgets.
 
-    Candidates are chosen anew, by what the merged model keeps.
+    Candidates are chosen again, from what the merged model keeps.
     """
-    curve = added_curve([one.curve for one in memories if one.curve is not None])
+    curve = add_curves([memory.curve for memory in memories if memory.curve is not None])
     kept, _, scores = rule.kept(merged.state, merged.addresses)
     best = kept[rank_slots(curve, scores, kept)]
     if merged.rungs is not None:
-        merge_rungs(
-            rule, merged.rungs, [one.rungs for one in memories if one.rungs is not None], how
+        merge_small_budgets(
+            rule,
+            merged.rungs,
+            [memory.rungs for memory in memories if memory.rungs is not None],
+            merge_rule,
         )
         merged.rungs.rank(
             lambda state: rule.kept(state, merged.addresses), best, int(merged.counts[0])
@@ -398,63 +459,79 @@ def merged_curve(
     return curve
 
 
-def merge_rungs(
-    rule: MergingRule[S], fresh: Rungs[S], rungs: Sequence[Rungs[S]], how: MergeRule
-) -> None:
-    """Fill fresh rungs with what those of base and parts know, of every feature that one of them sees."""
-    ids = np.unique(np.concatenate([one.addresses.ids[: one.addresses.used] for one in rungs]))
-    fresh.addresses = table_addresses(ids)
-    matching = zip(fresh.rungs, *(one.rungs for one in rungs), strict=True)
-    fresh.rungs = [merged_rung(rule, rung, same, rungs, ids, how) for rung, *same in matching]
-
-
-def merged_rung(
+def merge_small_budgets(
     rule: MergingRule[S],
-    fresh: Rung[S],
-    same: Sequence[Rung[S]],
-    rungs: Sequence[Rungs[S]],
+    merged: SmallBudgets[S],
+    parts: Sequence[SmallBudgets[S]],
+    merge_rule: MergeRule,
+) -> None:
+    """Fill small budgets with those of base and parts, for every feature that any of them sees."""
+    ids = np.unique(np.concatenate([part.addresses.ids[: part.addresses.used] for part in parts]))
+    merged.addresses = table_addresses(ids)
+    matching = zip(merged.rungs, *(part.rungs for part in parts), strict=True)
+    merged.rungs = [
+        merge_small_budget(rule, small, counterparts, parts, ids, merge_rule)
+        for small, *counterparts in matching
+    ]
+
+
+def merge_small_budget(
+    rule: MergingRule[S],
+    merged: SmallBudget[S],
+    counterparts: Sequence[SmallBudget[S]],
+    parts: Sequence[SmallBudgets[S]],
     ids: I64,
-    how: MergeRule,
-) -> Rung[S]:
-    """Return a fresh rung filled with what the same ones of base and parts know of some features."""
+    merge_rule: MergeRule,
+) -> SmallBudget[S]:
+    """Return a small budget filled with its counterparts in base and parts."""
 
-    def known(some: I64) -> list[Estimates]:
+    def read_estimates(features: I64) -> list[Estimates]:
         estimates = []
-        for rung, one in zip(same, rungs, strict=True):
-            positions = find(one.addresses, some)
+        for small, part in zip(counterparts, parts, strict=True):
+            positions = look_up(part.addresses, features)
             estimates.append(
-                estimates_in(rule, rung.state, positions >= 0, positions[positions >= 0])
+                estimates_in(rule, small.state, positions >= 0, positions[positions >= 0])
             )
-        return without_forgotten(estimates, how)
+        return ignore_forgotten(estimates, merge_rule)
 
-    return Rung(
-        merged_state(rule, fresh.state, [rung.state for rung in same], known, ids, how),
-        added_curve([rung.curve for rung in same]),
+    return SmallBudget(
+        merge_states(
+            rule,
+            merged.state,
+            [small.state for small in counterparts],
+            read_estimates,
+            ids,
+            merge_rule,
+        ),
+        add_curves([small.curve for small in counterparts]),
         np.ones(ids.size, np.bool_),
-        merged_calibration([rung.calibration for rung in same]),
+        merge_calibrations([small.calibration for small in counterparts]),
     )
 
 
-def without_forgotten(estimates: Sequence[Estimates], how: MergeRule) -> list[Estimates]:
-    """Return estimates where a part that has forgotten what the base knew is given that, and so adds nothing."""
+def ignore_forgotten(estimates: Sequence[Estimates], merge_rule: MergeRule) -> list[Estimates]:
+    """Return estimates without those that a part has forgotten.
+
+    A part that has forgotten what the base knew gets the base's estimates, and so adds nothing.
+    """
     base, *parts = estimates
-    whole = [base]
-    for part, left in zip(parts, how.left, strict=True):
-        before = base.excess * left
-        forgotten = (part.excess < before).any(axis=1, keepdims=True)
-        whole.append(
+    completed = [base]
+    for part, retained in zip(parts, merge_rule.retained, strict=True):
+        retained_gain = base.precision_gain * retained
+        is_forgotten = (part.precision_gain < retained_gain).any(axis=1, keepdims=True)
+        completed.append(
             Estimates(
-                np.where(forgotten, before, part.excess),
-                np.where(forgotten, base.weight, part.weight),
+                np.where(is_forgotten, retained_gain, part.precision_gain),
+                np.where(is_forgotten, base.weight, part.weight),
             )
         )
-    return whole
+    return completed
 
 
-def added_curve(curves: Sequence[Curve]) -> Curve:
-    """Return a curve with the counts of those of base and parts, of which no slot is ranked yet."""
+def add_curves(curves: Sequence[Curve]) -> Curve:
+    """Return a curve with the counts of base and parts; its slots are not ranked yet."""
     first = curves[0]
     curve = start_curve(first.grid, first.sums.shape[1])
-    curve.mistakes[:] = added([one.mistakes for one in curves])
-    curve.errors[:] = added([one.errors for one in curves])
+    curve.mistakes[:] = sum_increments([part.mistakes for part in curves])
+    curve.errors[:] = sum_increments([part.errors for part in curves])
     return curve

@@ -1,4 +1,4 @@
-"""Parameters that methods on rows have in common: what they may be, and how they are read."""
+"""Parameters that methods on rows have in common: their checks, and how they are read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,10 @@ from .weights import check_class_weight
 
 @dataclass(frozen=True)
 class RowOptions:
-    """What the parameters of a method say; one that a method does not have is as its default here says."""
+    """The parameters that methods on rows share.
+
+    A parameter that a method does not have takes the default given here.
+    """
 
     n_features_to_select: int | float | str = 100
     normalize: bool | str = AUTO
@@ -61,6 +64,7 @@ def is_grid(value: Any) -> bool:
 
 
 def is_auto(value: Any) -> bool:
+    """Return True for "auto"."""
     return isinstance(value, str) and value == AUTO
 
 
@@ -77,14 +81,14 @@ BUDGET_OR_AUTO: tuple[Check, ...] = (
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class Budget:
-    """The parameter that most methods begin with: a number of features, or a fraction of them."""
+    """The first parameter of most methods: a number of features, or a fraction of them."""
 
     n_features_to_select: int | float = field(default=100, kw_only=False, metadata=checked(*BUDGET))
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class BudgetOrAuto:
-    """The same where the number may be taken from the curve."""
+    """The same parameter where the number may be chosen from the curve."""
 
     n_features_to_select: int | float | str = field(
         default=100, kw_only=False, metadata=checked(*BUDGET_OR_AUTO)
@@ -110,8 +114,7 @@ CELLS = count(MAX_CELLS, optional=True)
 EPOCHS = count(MAX_EPOCHS)
 ATTRIBUTES = one_of("all", "random")
 
-# Why one of scikit-learn's checks cannot hold for methods whose step grows with the weight of a
-# row.
+# A check of scikit-learn that cannot hold for methods whose step grows with the weight of a row.
 ONE_LONG_STEP = {
     "check_class_weight_classifiers": (
         "in one pass a class weight of 1,000 is one long step, not 1,000 steps"

@@ -1,4 +1,4 @@
-"""What a learner of rows has learned: counters, the curve, the selection, predictions."""
+"""Results of a learner of rows: counters, the curve, the selection, predictions."""
 
 from __future__ import annotations
 
@@ -18,23 +18,20 @@ from ..base import Counters, Findings, Results
 from ..diagnosis import Look, Remark
 from ..prediction import Predictor
 from ..serial import alone
-from .curves import whole_curve
-from .diagnosis import remarks_on_rows
+from .curves import complete_curve
+from .diagnosis import diagnose_rows
 from .merging import estimates_of
 from .rules import Kept
 from .targets import Classes, Numbers
 
 QUICKLY_READ = 4096  # entries
-WORTH_READING = (
-    4096  # non-zeros learned for every entry: then reading all entries is a small part of the work
-)
-MAX_SCORE = float(
-    np.finfo(np.float32).max
-)  # a precision beyond float32 is shown as this, which JSON can hold
+# Non-zeros learned per entry; from here on reading all entries is a small part of the work.
+WORTH_READING = 4096
+MAX_SCORE = float(np.finfo(np.float32).max)  # shown for larger precisions, so that JSON can hold it
 
 
 class RowResults(Results):
-    """What can be asked of a learner of rows at any time."""
+    """The results of a learner of rows, readable at any time."""
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
@@ -51,42 +48,45 @@ class RowResults(Results):
 
     @property
     def updates_(self) -> int:
-        """Return how many rows something was learned from."""
+        """Return the number of rows that changed the model."""
         return int(self.memory.state.counts[UPDATES])
 
     @property
     def classes_(self) -> NDArray[Any]:
-        """Return the labels, sorted; with two, ``predict`` gives the second where the score is positive."""
+        """Return the labels, sorted.
+
+        With two, ``predict`` returns the second where the score is positive.
+        """
         target = self.memory.target
         if not isinstance(target, Classes):
-            raise AttributeError("numbers were learned, not classes")
+            raise AttributeError("classes_ is not available: the target is numeric")
         return target.labels.classes
 
     @property
     def mistakes_(self) -> int:
-        """Return how many rows were predicted wrongly before they were learned; a score of exactly 0 counts as wrong.
+        """Return the number of rows predicted wrongly before they were learned.
 
-        With ``n_features_to_select="auto"`` they are those with the number of features that is
-        taken.
+        A score of exactly 0 counts as wrong. With ``n_features_to_select="auto"`` the mistakes are
+        those with the chosen number of features.
         """
         if self.memory.target.kind == "numbers":
-            raise AttributeError("numbers were learned, not classes")
-        curve, taken = self._taken()
-        return int(self.memory.state.counts[MISTAKES] if curve is None else curve.mistakes[taken])
+            raise AttributeError("mistakes_ is not available: the target is numeric")
+        curve, index = self._find_chosen()
+        return int(self.memory.state.counts[MISTAKES] if curve is None else curve.mistakes[index])
 
     @property
     def r2_(self) -> float | None:
-        """Return the fraction of the targets' variance that was predicted before the rows were learned.
+        """Return the fraction of the targets' variance predicted before the rows were learned.
 
-        With ``n_features_to_select="auto"`` it is that with the number of features that is taken.
+        With ``n_features_to_select="auto"`` it is that with the chosen number of features.
         """
         target = self.memory.target
         if not isinstance(target, Numbers):
-            raise AttributeError("classes were learned, not numbers")
-        curve, taken = self._taken()
+            raise AttributeError("r2_ is not available: the target is classes")
+        curve, index = self._find_chosen()
         if curve is None or target.r2 is None:
             return target.r2
-        return float(target.curve_values(curve, self.n_rows_)["r2"][taken])
+        return float(target.curve_values(curve, self.n_rows_)["r2"][index])
 
     def counters(self) -> Counters:
         if self.memory.target.kind == "numbers":
@@ -107,37 +107,43 @@ class RowResults(Results):
     @property
     @alone
     def curve_(self) -> dict[str, NDArray[Any]]:
-        """Return how good online predictions are by the number of features, from the same single pass."""
-        curve = whole_curve(self.memory, self.options.curve)
+        """Return the quality of online predictions by number of features, from a single pass."""
+        curve = complete_curve(self.memory, self.options.curve)
         return {"n_features": curve.grid, **self.memory.target.curve_values(curve, self.n_rows_)}
 
     @property
     def n_features_selected_(self) -> int:
-        """Return the budget; with ``"auto"`` the smallest number of features within one standard error of the best."""
-        curve, taken = self._taken()
-        return int(self.memory.budget if curve is None else curve.grid[taken])
+        """Return the budget, or the number chosen for ``"auto"``.
 
-    def _taken(self) -> tuple[Curve | None, int]:
-        """Return the curve that a number of features was taken from, and where on its grid; None if it was given."""
+        That is the smallest number of features within one standard error of the best.
+        """
+        curve, index = self._find_chosen()
+        return int(self.memory.budget if curve is None else curve.grid[index])
+
+    def _find_chosen(self) -> tuple[Curve | None, int]:
+        """Return the curve from which a number of features was chosen, and its index on the grid.
+
+        The curve is None if the number was given.
+        """
         if not self.options.chooses_number or not self.n_rows_:
             return None, 0
-        curve = whole_curve(self.memory, self.options.curve)
-        return curve, self.memory.target.enough(curve, self.n_rows_)
+        curve = complete_curve(self.memory, self.options.curve)
+        return curve, self.memory.target.choose_number(curve, self.n_rows_)
 
     # ---- the selection
 
     @property
-    def answering(self) -> tuple[Any, F64 | None]:
-        """Return the state that answers, and its calibration if it is that of a small learner of the curve."""
+    def answering_state(self) -> tuple[Any, F64 | None]:
+        """Return the state that predicts, and its calibration if it is that of a small budget."""
         memory = self.memory
         chooses = self.options.chooses_number and memory.rungs is not None
-        rung = memory.rungs.answering(self.n_features_selected_) if chooses else None
-        return (memory.state, None) if rung is None else (rung.state, rung.calibration)
+        small = memory.rungs.find_for(self.n_features_selected_) if chooses else None
+        return (memory.state, None) if small is None else (small.state, small.calibration)
 
     @alone
     def weights(self) -> Kept:
-        """Return the features that count for prediction, ids ascending."""
-        ids, weights, scores = self.learner.kept_in(self.answering[0])
+        """Return the features that predictions use, ids ascending."""
+        ids, weights, scores = self.learner.kept_in(self.answering_state[0])
         if self.options.chooses_number and not self.rule.keeps_all:
             best = np.lexsort((ids, -scores))[: self.n_features_selected_]
             ids, weights, scores = ids[best], weights[best], scores[best]
@@ -171,11 +177,12 @@ class RowResults(Results):
     @property
     @alone
     def coef_(self) -> Any:
-        """Return the weights, a sparse array as wide as the data: one row, or one per class if there are more than two.
+        """Return the weights as a sparse array that is as wide as the data.
 
-        They are for rows as ``normalize`` makes them: the scores, or predicted numbers, are ``N @
-        coef_.T + intercept_``, N being the rows of X brought to length 1, standardised, or as they
-        are. With two classes a positive weight speaks for the second of ``classes_``.
+        It has one row, or one per class if there are more than two. The weights are for rows after
+        ``normalize``: the scores, or predicted numbers, are ``N @ coef_.T + intercept_``, N being
+        the rows of X brought to length 1, standardised, or unchanged. With two classes a positive
+        weight predicts the second of ``classes_``.
         """
         from scipy.sparse import csr_array
 
@@ -192,8 +199,11 @@ class RowResults(Results):
     @property
     @alone
     def intercept_(self) -> F64:
-        """Return the score of a row without values, one per vector: the intercept's weight times its input."""
-        (state, _), rule, memory = self.answering, self.rule, self.memory
+        """Return the score of a row without values, one per vector.
+
+        It is the intercept's weight times its input.
+        """
+        (state, _), rule, memory = self.answering_state, self.rule, self.memory
         intercept: F64 = rule.bias(state) * rule.constant(
             state, self.inputs.share, memory.moments.totals
         )
@@ -203,13 +213,13 @@ class RowResults(Results):
     def predictor(self) -> Predictor:
         target, (_, calibration), memory, inputs = (
             self.memory.target,
-            self.answering,
+            self.answering_state,
             self.memory,
             self.inputs,
         )
 
         def squares(block: RowBlock) -> F64:
-            block = inputs.scaled(block, memory)
+            block = inputs.scale_to_predict(block, memory)
             lengths = np.empty(block.n_rows)
             measure_squares(block.indptr, block.values, lengths)
             return lengths
@@ -234,7 +244,7 @@ class RowResults(Results):
             else {name: values.tolist() for name, values in self.curve_.items()}
         )
         ids, weights, _ = self.weights()
-        details = memory.target.meaning(weights[np.searchsorted(ids, self.selected()[0])])
+        details = memory.target.describe_weights(weights[np.searchsorted(ids, self.selected()[0])])
         mistakes, updates, r2 = self.counters()
         if memory.target.kind == "numbers":
             details["online_r2"] = r2
@@ -243,26 +253,29 @@ class RowResults(Results):
         return Findings(mistakes, updates, curve, details=details)
 
     def remarks(self, selection: Selection, look: Look) -> list[Remark]:
-        first = [self.rule.remark(self.answering[0]), *remarks_on_rows(self, look)]
+        row_remarks = [self.rule.remark(self.answering_state[0]), *diagnose_rows(self, look)]
         return [
-            *(remark for remark in first if remark is not None),
+            *(remark for remark in row_remarks if remark is not None),
             *super().remarks(selection, look),
         ]
 
     def evidence(self, selection: Selection) -> F64 | None:
-        """Return precisions, or sizes of weights, of each selected feature, which are equal for equal columns."""
+        """Return precisions, or sizes of weights, of each selected feature.
+
+        They are equal for equal columns.
+        """
         if self.method.asks:
             return None
         if self.options.max_cells is not None:
-            return kept_precisions(self.answering[0], selection.indices)
+            return kept_precisions(self.answering_state[0], selection.indices)
         if self.method.merges:
-            return estimates_of(self.learner, selection.indices).excess
+            return estimates_of(self.learner, selection.indices).precision_gain
         ids, weights, _ = self.weights()
         return np.abs(weights[np.searchsorted(ids, selection.indices)])
 
 
 def kept_precisions(state: Any, indices: I64) -> F64:
-    """Return the precisions above their start of kept features, a line each."""
+    """Return the precisions above their start of kept features, one line each."""
     kept = state.member_id[: state.counts[KEPT]]
     order = np.argsort(kept)
     slots = order[np.searchsorted(kept[order], indices)]

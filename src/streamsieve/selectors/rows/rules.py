@@ -1,4 +1,4 @@
-"""What a rule for learning rows is."""
+"""Rules: how methods learn from rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ...kernels.types import F64, I64
 from ...state import State, empty, negate
 from ..diagnosis import Remark
 from ..prediction import Scorer, Squares
-from .addresses import Addresses, find, table_addresses
-from .inputs import of_unit_length
+from .addresses import Addresses, look_up, table_addresses
+from .inputs import scale_to_unit_length
 
 if TYPE_CHECKING:
     from .estimates import Estimates, MergeRule, Positions
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class RowState(State, Protocol):
-    """The state of an algorithm: arrays, the intercept and some counters among them."""
+    """The state of an algorithm: arrays, including the intercept and some counters."""
 
     @property
     def bias(self) -> F64: ...
@@ -47,26 +47,22 @@ class Kept(NamedTuple):
 
 
 class RowRule(Generic[S]):
-    """How rows are learned: what a state is, how rows change it, which features it keeps.
+    """A rule of learning from rows: its state, how rows change it, which features it keeps.
 
-    A rule is made from parameters; all that was learned is in the state and the memory around it.
-    In the arrays of a state that are as long as there are "features", zero must mean "never
-    touched".
+    A rule is made from parameters; everything learned is in the state and the memory around it. In
+    arrays of a state that are as long as there are "features", zero must mean "never touched".
     """
 
-    state_type: ClassVar[
-        type[Any]
-    ]  # arrays along "features", "vectors" of weights and the "budget"
-    keeps_all: ClassVar[bool] = (
-        False  # predicts with every feature; the budget limits the selection alone
-    )
-    max_length: float = (
-        np.inf
-    )  # the squared length that a row may have, as a multiple of the mean; longer are scaled
-    length_decay: float = 1.0  # what a row leaves of the sums of squared lengths before it
+    # Has arrays along "features", "vectors" of weights and the "budget".
+    state_type: ClassVar[type[Any]]
+    # True if predictions use every feature; then the budget limits the selection only.
+    keeps_all: ClassVar[bool] = False
+    # Largest squared length of a row, as a multiple of the mean; longer rows are scaled down.
+    max_length: float = np.inf
+    length_decay: float = 1.0  # factor per row of the sums of squared lengths before it
 
     def start(self, budget: int, n_vectors: int) -> S:
-        """Return a fresh state that knows no feature, with so many vectors of weights."""
+        """Return a new state that knows no feature, with ``n_vectors`` vectors of weights."""
         return cast(S, empty(self.state_type, features=0, budget=budget, vectors=n_vectors))
 
     def update(
@@ -76,7 +72,7 @@ class RowRule(Generic[S]):
         raise NotImplementedError
 
     def kept(self, state: S, addresses: Addresses) -> Kept:
-        """Return the kept features; ``addresses`` say which feature a position is of."""
+        """Return the kept features; ``addresses`` map positions to features."""
         raise NotImplementedError
 
     def bias(self, state: S) -> F64:
@@ -84,31 +80,31 @@ class RowRule(Generic[S]):
         return state.bias[:, 0]
 
     def constant(self, state: S, share: float, totals: F64) -> float:
-        """Return the intercept's input for rows to predict: a ``share`` of the mean length of rows."""
+        """Return the intercept's input for prediction: a ``share`` of the mean length of rows."""
         return float(share * totals[NORMS] / totals[ROWS]) if totals[ROWS] else 0.0
 
     def scorer(self, results: RowResults) -> Scorer:
-        """Return what gives the scores of the rows of a block, made once for as many blocks as there are.
+        """Return a function that scores the rows of blocks, made once for any number of them.
 
-        One column per class beyond two; features without weight count nothing.
+        It returns one column per class beyond two; features without weight are ignored.
         """
         ids, weights, _ = results.weights()
         memory, inputs = results.memory, results.inputs
         if inputs.standardizes:
-            ids = find(memory.addresses, ids).astype(np.int64)
+            ids = look_up(memory.addresses, ids).astype(np.int64)
         lookup = table_addresses(ids)
-        start = results.intercept_
+        intercept = results.intercept_
 
         def score(block: RowBlock, squares: Squares = None) -> F64:
-            block, unit_length = inputs.scaled(block, memory), inputs.unit_length(memory)
+            block, unit_length = inputs.scale_to_predict(block, memory), inputs.unit_length(memory)
             if unit_length and squares is not None:
-                unknown = np.isnan(squares)
-                if unknown.any():
+                is_unknown = np.isnan(squares)
+                if is_unknown.any():
                     squares = np.where(
-                        unknown, inputs.expected_squares(block, memory, ids), squares
+                        is_unknown, inputs.expected_squares(block, memory, ids), squares
                     )
-                block, unit_length = of_unit_length(block, squares), False
-            scores = np.tile(start, (block.n_rows, 1))
+                block, unit_length = scale_to_unit_length(block, squares), False
+            scores = np.tile(intercept, (block.n_rows, 1))
             rows = block.indptr, block.indices, block.values
             score_rows(lookup.table, lookup.ids, weights, *rows, unit_length, scores)
             return scores[:, 0] if weights.shape[1] == 1 else scores
@@ -116,40 +112,46 @@ class RowRule(Generic[S]):
         return score
 
     def negate(self, state: Any) -> None:
-        """Swap the two classes in what was learned: change the sign of every weight."""
+        """Swap the two classes in the state by changing the sign of every weight."""
         negate(state.weight)
         negate(state.bias[:, 0])
 
     def check(self, state: S, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
-        """Raise ValueError if the arrays of a state from a file do not fit one another."""
+        """Raise ValueError if the arrays of a state from a file are inconsistent."""
 
     def remark(self, state: S) -> Remark | None:
-        """Return what a user should know of the numbers in a state."""
+        """Return a remark on the numbers in a state, or None."""
         return None
 
 
 class MergingRule(RowRule[S]):
-    """A rule with a precision for every weight: models that learned different rows can become one."""
+    """A rule with a precision for every weight.
+
+    Models that learned different rows can be merged.
+    """
 
     def stored(self, state: S, positions: Positions) -> Estimates:
-        """Return what the state has of the features at some positions; precisions over the scale."""
+        """Return the estimates at some positions; precisions are divided by the scale."""
         raise NotImplementedError
 
     def cells(self, estimates: Estimates) -> Any:
-        """Return what the state's ``cells`` have of features that are not kept."""
+        """Return the ``cells`` of the state for features that are not kept."""
         raise NotImplementedError
 
     def keys(self, estimates: Estimates) -> F64:
-        """Return what features are kept by, where the budget limits what is predicted with."""
+        """Return the keys by which features are kept, where the budget limits predictions."""
         raise NotImplementedError
 
     def fill_slots(self, state: S, positions: I64, ids: I64, estimates: Estimates) -> None:
-        """Keep the features at some positions, in a state that keeps nothing yet; at most as many as the budget."""
+        """Keep the features at some positions, in a state that keeps none yet.
+
+        There are at most as many as the budget.
+        """
         raise NotImplementedError
 
     def scale(self, state: S) -> float:
-        """Return what forgetting has left of old precision."""
+        """Return the fraction of old precision that forgetting has left."""
         return 1.0
 
-    def merge_sums(self, state: S, states: Sequence[S], how: MergeRule) -> None:
-        """Fill in the sums over rows that a state has beyond its counts."""
+    def merge_sums(self, state: S, states: Sequence[S], merge_rule: MergeRule) -> None:
+        """Set the sums over rows that a state has beside its counts."""

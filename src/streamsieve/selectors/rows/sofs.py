@@ -28,35 +28,37 @@ from ..diagnosis import Remark
 from ..parameters import GAMMAS, YES_OR_NO, between, ensure, one_of, parameter, together
 from . import integrity, options
 from .addresses import Addresses
-from .diagnosis import beyond_float32
-from .estimates import Estimates, MergeRule, Positions, as_stored, merged_usual
+from .diagnosis import check_precisions
+from .estimates import Estimates, MergeRule, Positions, merge_error_scales, to_stored
 from .inputs import AUTO, intercept_share
 from .learner import RowLearner
 from .memory import RowMemory
 from .rules import Kept, MergingRule, RowRule, S
 
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
-MAX_LENGTH = 10.0  # times the mean squared length: longer rows are scaled down
-NOT_CLIPPED = -1.0  # errors
-GAMMA_SHARE = 0.3  # of the mean squared length of rows, where gamma is "auto" and features are kept by signal to noise
+MAX_LENGTH = 10.0  # times the mean squared length; longer rows are scaled down
+NOT_CLIPPED = -1.0  # marks errors that are not clipped
+# Of the mean squared length of rows, for gamma="auto" and selection by signal to noise.
+GAMMA_SHARE = 0.3
 GAMMA = between(*GAMMAS, AUTO)
 NEEDS_SNR = together(
     lambda params, value: value == "snr" or params.max_cells is None,
-    "'snr' with max_cells: without shadow weights there is nothing to share a cell",
+    "'snr' with max_cells: by confidence there are no shadow weights that could share a cell",
 )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class SOFSParameters(options.BudgetOrAuto):
-    """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6; many classes: section 3.6).
+    """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6).
 
-    A linear classifier with a confidence for every weight (diagonal AROW), which keeps
-    ``n_features_to_select`` features and predicts with those alone. Which ones is the
-    ``criterion``: "confidence", the paper's, keeps the most precise weights, those of features that
-    took part often; "snr" keeps the weights that are largest against their own uncertainty, ``|mu|
-    / sqrt(S)``, and lets features that are not kept go on learning in the shadow, each as if it
-    were added to the kept ones. One pass, O(non-zeros) time per row; per feature seen 4 bytes
-    ("confidence") or 8 ("snr"); with more than two classes that times their number, and 4 more.
+    For many classes section 3.6 of the paper. A linear classifier with a confidence for every
+    weight (diagonal AROW), which keeps ``n_features_to_select`` features and predicts with those
+    alone. Which ones is the ``criterion``: "confidence", the paper's, keeps the most precise
+    weights, those of features that took part often; "snr" keeps the weights that are largest
+    against their own uncertainty, ``|mu| / sqrt(S)``, and lets features that are not kept go on
+    learning in the shadow, each as if it were added to the kept ones. One pass, O(non-zeros) time
+    per row; per feature seen 4 bytes ("confidence") or 8 ("snr"); with more than two classes that
+    times their number, and 4 more.
 
     The defaults need no tuning. The paper's own form is ``criterion="confidence", gamma=1.0,
     normalize=False, fit_intercept=False, class_weight=None``.
@@ -121,7 +123,7 @@ class SOFSParameters(options.BudgetOrAuto):
     curve_ : dict
         ``n_features`` and ``accuracy``, where a curve was asked for.
     n_features_selected_ : int
-        The budget, or what "auto" took.
+        The budget, or the number that "auto" chose.
     """
 
     gamma: float | str = parameter(AUTO, GAMMA)
@@ -136,7 +138,7 @@ class SOFSParameters(options.BudgetOrAuto):
     n_epochs: int = parameter(1, options.EPOCHS)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        """Return how rows are learned, with so many vectors of weights."""
+        """Return the rule that learns from rows, for a number of vectors of weights."""
         common = self.gamma, decay_of(self.forget), intercept_share(self.fit_intercept)
         if n_vectors > 1:
             return ManyClassesRule(
@@ -220,7 +222,7 @@ class SOFSRegressorParameters(options.BudgetOrAuto):
     curve_ : dict
         ``n_features`` and ``r2``, where a curve was asked for.
     n_features_selected_ : int
-        The budget, or what "auto" took.
+        The budget, or the number that "auto" chose.
     """
 
     loss: str = parameter("squared", one_of("squared", "huber"))
@@ -233,7 +235,7 @@ class SOFSRegressorParameters(options.BudgetOrAuto):
     n_epochs: int = parameter(1, options.EPOCHS)
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
-        """Return how rows are learned."""
+        """Return the rule that learns from rows."""
         common = self.gamma, decay_of(self.forget), intercept_share(self.fit_intercept)
         return SignalRule(*common, clips=self.loss == "huber")
 
@@ -255,7 +257,7 @@ SOFS_REGRESSOR = Method(
 
 
 def decay_of(half_life: float | None) -> float:
-    """Return what a row leaves of what was learned before it."""
+    """Return the factor by which a row reduces what was learned before it."""
     return 1.0 if half_life is None else 2.0 ** (-1.0 / half_life)
 
 
@@ -264,12 +266,12 @@ def decay_of(half_life: float | None) -> float:
 
 @dataclass(frozen=True)
 class SecondOrderRule(MergingRule[S]):
-    """What the three rules share."""
+    """The common part of the three second-order rules."""
 
     gamma: float | str
-    decay: float  # what a row leaves of precision
-    share: float  # of the mean length of rows: the intercept's input
-    by_signal: bool = True  # features that are not kept have weights, too
+    decay: float  # factor of precision per row
+    share: float  # the intercept's input, as a share of the mean length of rows
+    by_signal: bool = True  # True if features that are not kept have weights, too
 
     @property
     def max_length(self) -> float:  # type: ignore[override]
@@ -280,18 +282,21 @@ class SecondOrderRule(MergingRule[S]):
         return self.decay if self.by_signal else 1.0
 
     def gammas(self, rows: Rows) -> F64:
-        """Return the gamma of every row; 0, and the row teaches nothing, as long as there were no values at all."""
+        """Return the gamma of every row.
+
+        It is 0, and a row has no effect, until a row has had values.
+        """
         if self.gamma == AUTO:
             return (GAMMA_SHARE if self.by_signal else 1.0) * rows.mean_squares / rows.weights
         gammas = float(self.gamma) / rows.weights
         return np.where(rows.counted > 0.0, gammas, 0.0) if self.by_signal else gammas
 
     def flags(self, state: S) -> I32:
-        """Return what every feature has where the slot of a kept one would be named."""
+        """Return the entry of every feature that names the slot of a kept one."""
         return np.asarray(state._asdict()["cells"].view(np.int32)[:, 0])
 
     def scores(self, state: Any, kept: int) -> F64:
-        """Return the scores of the features that are kept in the first slots."""
+        """Return the scores of the features in the first ``kept`` slots."""
         raise NotImplementedError
 
     def kept(self, state: Any, addresses: Addresses) -> Kept:
@@ -314,13 +319,16 @@ class SecondOrderRule(MergingRule[S]):
             negate(state.cells[:, 1:])
 
     def remark(self, state: Any) -> Remark | None:
-        return beyond_float32(state.excess[: state.counts[KEPT]] >= MAX_FLOAT32, self.gamma)
+        return check_precisions(state.excess[: state.counts[KEPT]] >= MAX_FLOAT32, self.gamma)
 
     # ---- merging
 
     @property
     def per_class(self) -> int:
-        """Return the entries of a feature's cell per vector of weights: a precision, a weight if outsiders have one."""
+        """Return the entries of a feature's cell per vector of weights.
+
+        They are a precision and, if outsiders have weights, a weight.
+        """
         return 2 if self.by_signal else 1
 
     def stored(self, state: Any, positions: Positions) -> Estimates:
@@ -328,51 +336,51 @@ class SecondOrderRule(MergingRule[S]):
         flags = self.flags(state)[positions]
         kept = np.flatnonzero(flags < 0)
         cells = np.atleast_2d(state.cells[positions].view(np.float32).T).T
-        with np.errstate(invalid="ignore"):  # what names a slot is no number
+        with np.errstate(invalid="ignore"):  # names of slots are not numbers
             numbers = cells[:, -n_vectors * self.per_class :].astype(np.float64)
         per_class = numbers.reshape(len(cells), n_vectors, self.per_class)
-        excess = per_class[:, :, 0]
-        weight = per_class[:, :, 1] if self.by_signal else np.zeros_like(excess)
+        precision_gain = per_class[:, :, 0]
+        weight = per_class[:, :, 1] if self.by_signal else np.zeros_like(precision_gain)
         slots = -1 - flags[kept]
-        excess[kept] = state.excess.reshape(-1, n_vectors)[slots]
+        precision_gain[kept] = state.excess.reshape(-1, n_vectors)[slots]
         weight[kept] = state.weight.reshape(-1, n_vectors)[slots]
-        return Estimates(np.minimum(excess, MAX_FLOAT32), weight)
+        return Estimates(np.minimum(precision_gain, MAX_FLOAT32), weight)
 
     def cells(self, estimates: Estimates) -> NDArray[Any]:
-        excess = as_stored(estimates.excess)
+        precision_gain = to_stored(estimates.precision_gain)
         if not self.by_signal:
-            return excess
-        return np.stack([excess, estimates.weight.astype(np.float32)], axis=2).reshape(
-            len(excess), 2 * excess.shape[1]
+            return precision_gain
+        return np.stack([precision_gain, estimates.weight.astype(np.float32)], axis=2).reshape(
+            len(precision_gain), 2 * precision_gain.shape[1]
         )
 
     def keys(self, estimates: Estimates) -> F64:
-        excess = as_stored(estimates.excess).astype(np.float64)
-        return np.asarray((estimates.weight**2 * (1.0 + excess)).sum(axis=1))
+        precision_gain = to_stored(estimates.precision_gain).astype(np.float64)
+        return np.asarray((estimates.weight**2 * (1.0 + precision_gain)).sum(axis=1))
 
     def fill_slots(self, state: Any, positions: I64, ids: I64, estimates: Estimates) -> None:
         keys = self.keys(estimates)
-        order = np.lexsort((-ids, keys))  # the first to leave first, which is a heap
+        order = np.lexsort((-ids, keys))  # ascending keys, which is a heap
         kept = order.size
         self.flags(state)[positions[order]] = -1 - np.arange(kept)
         state.counts[KEPT] = kept
         state.member[:kept], state.member_id[:kept] = positions[order], ids[order]
         state.weight[:kept] = estimates.weight[order].reshape(kept, *state.weight.shape[1:])
-        state.excess[:kept] = as_stored(estimates.excess[order]).reshape(
+        state.excess[:kept] = to_stored(estimates.precision_gain[order]).reshape(
             kept, *state.excess.shape[1:]
         )
         state.key[:kept] = self.present_keys(state)[:kept] = keys[order]
         state.heap[:kept] = state.heap_position[:kept] = np.arange(kept)
 
     def present_keys(self, state: Any) -> NDArray[Any]:
-        """Return what kept features are kept by, of which the heap has lower bounds."""
+        """Return the current keys of kept features; the heap has lower bounds of them."""
         return np.asarray(state.fresh)
 
     def scale(self, state: Any) -> float:
         return float(state.scale[0])
 
-    def merge_sums(self, state: Any, states: Sequence[Any], how: MergeRule) -> None:
-        state.kept_squares[:] = how.sums([one.kept_squares for one in states])
+    def merge_sums(self, state: Any, states: Sequence[Any], merge_rule: MergeRule) -> None:
+        state.kept_squares[:] = merge_rule.merge_sums([part.kept_squares for part in states])
 
     # ---- states from files
 
@@ -391,7 +399,7 @@ class SecondOrderRule(MergingRule[S]):
         ensure(bounds.all(), "a key in the heap is larger than that of its slot")
 
     def check_sums(self, state: Any, totals: F64) -> None:
-        """Raise ValueError if cells or sums over rows cannot be."""
+        """Raise ValueError if cells or sums over rows are invalid."""
         integrity.check_numbers(state.cells, self.flags(state))
         integrity.check_mean(state.kept_squares[0], totals[COUNTED], integrity.MAX_ROW_LENGTH**2)
 
@@ -402,7 +410,7 @@ class SignalRule(SecondOrderRule[SignalState]):
 
     state_type: ClassVar[type[SignalState]] = SignalState
 
-    clips: bool = False  # errors of numbers, by the usual size
+    clips: bool = False  # True clips errors of numbers, by their scale
 
     def update(
         self, state: SignalState, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]
@@ -416,9 +424,11 @@ class SignalRule(SecondOrderRule[SignalState]):
     def scores(self, state: SignalState, kept: int) -> F64:
         return np.asarray(np.sqrt(state.fresh[:kept] * state.scale[0]))
 
-    def merge_sums(self, state: SignalState, states: Sequence[SignalState], how: MergeRule) -> None:
-        super().merge_sums(state, states, how)
-        state.usual[:] = merged_usual([one.usual for one in states])
+    def merge_sums(
+        self, state: SignalState, states: Sequence[SignalState], merge_rule: MergeRule
+    ) -> None:
+        super().merge_sums(state, states, merge_rule)
+        state.usual[:] = merge_error_scales([part.usual for part in states])
 
 
 @dataclass(frozen=True)
@@ -449,25 +459,28 @@ class ConfidenceRule(SecondOrderRule[ConfidenceState]):
         return super().cells(estimates)[:, 0].view(np.int32)
 
     def keys(self, estimates: Estimates) -> F64:
-        return as_stored(estimates.excess).astype(np.float64)[:, 0]
+        return to_stored(estimates.precision_gain).astype(np.float64)[:, 0]
 
     def present_keys(self, state: ConfidenceState) -> NDArray[Any]:
         return state.excess
 
     def merge_sums(
-        self, state: ConfidenceState, states: Sequence[ConfidenceState], how: MergeRule
+        self, state: ConfidenceState, states: Sequence[ConfidenceState], merge_rule: MergeRule
     ) -> None:
-        """There are none."""
+        """Do nothing: there are no sums."""
 
     def check_sums(self, state: ConfidenceState, totals: F64) -> None:
-        """Accept any: a range of cells is declared, and there are no sums."""
+        """Accept any: the range of cells is declared, and there are no sums."""
 
 
 @dataclass(frozen=True)
 class ManyClassesRule(SecondOrderRule[SecondOrderState]):
-    """More than two classes, by the confidence that is left of all of them or by signal to noise (section 3.6)."""
+    """More than two classes, by confidence or by signal to noise (section 3.6).
 
-    steps: int = MAX_SCORE  # which classes step: MAX_SCORE or UNIFORM
+    By confidence, a feature is kept by the uncertainty that is left over all classes.
+    """
+
+    steps: int = MAX_SCORE  # the classes that are updated: MAX_SCORE or UNIFORM
 
     def start(self, budget: int, n_vectors: int) -> SecondOrderState:
         width = self.per_class * n_vectors + 1
@@ -496,7 +509,7 @@ class ManyClassesRule(SecondOrderRule[SecondOrderState]):
         return np.asarray(state.fresh[:kept] * np.sqrt(state.scale[0]))
 
     def cells(self, estimates: Estimates) -> NDArray[Any]:
-        cells = super().cells(estimates)  # after their bounds, which are not known yet
+        cells = super().cells(estimates)  # follow their bounds, which are not known yet
         bounds = np.where(cells.any(axis=1), np.float32(np.inf), np.float32(0.0))
         return np.hstack([bounds[:, None], cells])
 
@@ -504,5 +517,5 @@ class ManyClassesRule(SecondOrderRule[SecondOrderState]):
         if self.by_signal:
             return np.sqrt(super().keys(estimates))
         return -np.asarray(
-            (1.0 / (1.0 + as_stored(estimates.excess).astype(np.float64))).sum(axis=1)
+            (1.0 / (1.0 + to_stored(estimates.precision_gain).astype(np.float64))).sum(axis=1)
         )

@@ -1,4 +1,4 @@
-"""What rows are learned for, classes or numbers: labels, weights, measures, predictions; part of a learner's memory."""
+"""Targets of rows, classes or numbers: labels, weights, measures and predictions."""
 
 from __future__ import annotations
 
@@ -34,30 +34,34 @@ from ...targets import NONE_YET, Encoded, Kind, Labels, classes_from_text
 from ..base import ClassWeight
 from ..parameters import ensure
 from ..prediction import classes_of_weights
-from .calibration import check_calibration, merged_calibration, probabilities, swapped
-from .curves import least_wrong, most_accurate
-from .estimates import added, joined
-from .weights import check_class_weight_keys, refuse_products, row_weights
+from .calibration import (
+    check_calibration,
+    compute_probabilities,
+    merge_calibrations,
+    swap_calibration,
+)
+from .curves import choose_by_accuracy, choose_by_error
+from .estimates import combine_moments, sum_increments
+from .weights import check_class_weight_keys, check_weight_products, row_weights
 
-FIRST_NUMBERS = 32  # targets that the centre is chosen from
-MAX_NUMBER = 1e30  # of a target: weights beyond float32 could not be kept
+FIRST_NUMBERS = 32  # targets from which the centre is chosen
+MAX_NUMBER = 1e30  # of a target, so that weights fit float32
 QUANTILE = 0.9
 NO_CODES, NO_NUMBERS, NO_CLASSES = np.empty(0, np.int64), np.empty(0), np.empty(0)
 
 
 class ClassesState(NamedTuple):
-    """What was counted of classes."""
+    """The counts kept of classes."""
 
     separation: Separation
     label_counts: I64 = array("classes", low=0)
     label_order: I64 = array(2, low=-1, below=2**53)  # changes of class, the last class
-    calibration: F64 = array(
-        CALIBRATED, finite=False
-    )  # squares may be large: see ``check_calibration``
+    # Squares may be large: see ``check_calibration``.
+    calibration: F64 = array(CALIBRATED, finite=False)
 
 
 class NumbersState(NamedTuple):
-    """What was counted of numbers."""
+    """The counts kept of numbers."""
 
     first: F64 = array(2)  # the centre; the 0.9 quantile of the distances from it
     totals: F64 = array(ENTRIES, finite=False)  # see ``count_errors``
@@ -65,13 +69,12 @@ class NumbersState(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class Classes:
-    """Labels met so far, and how scores go with them; rows count by ``class_weight``."""
+    """Labels seen so far, and how scores relate to them; rows are weighted by ``class_weight``."""
 
     kind: ClassVar[Kind] = "classes"
-    answers: ClassVar[ArraySpec] = ArraySpec(
-        ("warm_rows",), 0, "classes", dtype=np.int64
-    )  # of rows, in a warm-up
-    first: ClassVar[F64] = NO_NUMBERS  # what is chosen from the first answers: nothing
+    # Of rows, in a warm-up.
+    answers: ClassVar[ArraySpec] = ArraySpec(("warm_rows",), 0, "classes", dtype=np.int64)
+    first: ClassVar[F64] = NO_NUMBERS  # chosen from the first targets: nothing
 
     labels: Labels
     class_weight: ClassWeight = None
@@ -83,35 +86,39 @@ class Classes:
 
     @property
     def n_vectors(self) -> int:
-        """Return how many vectors of weights are learned."""
+        """Return the number of vectors of weights that are learned."""
         return 1 if self.labels.n_classes == 2 else self.labels.n_classes
 
     # ---- learning
 
     def encode(self, y: NDArray[Any] | None, origin: str, rows_before: int | None) -> Encoded:
-        """Return the answer of every row, for learning, or refuse them; nothing is changed.
+        """Return the encoded label of every row, without changing anything.
 
-        ``rows_before`` is None where nobody knows it, as in one part of the data.
+        Raise an error if rows cannot be learned. ``rows_before`` is None where it is unknown, as in
+        one part of the data.
         """
         return self.labels.encode(y, origin, rows_before)
 
-    def refuse_weights(self, block: RowBlock, encoded: Encoded, rows_before: int) -> None:
-        """Refuse weights of classes that there are not, and rows that would count too much."""
+    def check_weights(self, block: RowBlock, encoded: Encoded, rows_before: int) -> None:
+        """Raise an error for weights of unknown classes, and for rows with too large a weight."""
         if encoded.classes.size == self.labels.n_classes:  # all are known
             check_class_weight_keys(self.class_weight, encoded.classes)
-        refuse_products(block, encoded, self.class_weight, rows_before)
+        check_weight_products(block, encoded, self.class_weight, rows_before)
 
     def learn_classes(self, encoded: Encoded) -> None:
-        """Take the classes with those that some rows add; swap the two there are if the rows say so."""
+        """Add the classes of some rows; swap the two existing ones if the rows require it."""
         self.labels.learn_classes(encoded)
         if encoded.swap:
             hits, sums, rows = self.separation
             self.separation = Separation(hits[::-1].copy(), -sums, rows[::-1].copy())
-            self.calibration = swapped(self.calibration)
+            self.calibration = swap_calibration(self.calibration)
 
-    def weigh(self, answers: NDArray[Any], given: F64 | None) -> F64:
-        """Return how much rows count, and count them; ``given`` are their own weights."""
-        weights = row_weights(answers, given, self.class_weight, self.labels)
+    def weigh(self, answers: NDArray[Any], sample_weight: F64 | None) -> F64:
+        """Return the weights of rows, and count the rows.
+
+        ``sample_weight`` has the rows' own weights.
+        """
+        weights = row_weights(answers, sample_weight, self.class_weight, self.labels)
         self.labels.count(answers)
         return weights
 
@@ -120,18 +127,21 @@ class Classes:
         return answers, NO_NUMBERS
 
     def judge(self, rows: Rows, weights: F64) -> None:
-        """Take note of the scores that rows had before they were learned; ``weights`` are their own."""
+        """Update the measures with the scores of rows before they were learned.
+
+        ``weights`` are the rows' own weights.
+        """
         calibrate(rows.scores, rows.codes, weights, self.calibration)
         count_hits(self.separation, rows.scores, rows.codes)
 
-    def restarted(self, answers: NDArray[Any]) -> Self:
-        """Return the same before the first row, with what is chosen from these answers."""
+    def restart(self, answers: NDArray[Any]) -> Self:
+        """Return this target before the first row, with choices made from first targets."""
         labels = copy.copy(self.labels)
         labels.counts, labels.order = np.zeros_like(labels.counts), np.array([0, NONE_YET])
         return type(self)(labels, self.class_weight)
 
     def finish(self, n_rows: int, origin: str) -> None:
-        """Refuse, at the end of the data, what cannot have taught anything."""
+        """Raise DataError at the end of the data if all rows are of one class."""
         self.labels.refuse_one_class(origin)
 
     # ---- what was learned
@@ -140,16 +150,17 @@ class Classes:
         """Return what is measured at each number of features, by name."""
         return {"accuracy": 1.0 - curve.mistakes / max(1, n_rows)}
 
-    def enough(self, curve: Curve, n_rows: int) -> int:
-        """Return where on the grid predictions are as good as anywhere, within one standard error."""
-        return most_accurate(self.curve_values(curve, n_rows)["accuracy"], n_rows)
+    def choose_number(self, curve: Curve, n_rows: int) -> int:
+        """Return the first index on the grid that is within one standard error of the best."""
+        return choose_by_accuracy(self.curve_values(curve, n_rows)["accuracy"], n_rows)
 
-    def meaning(self, weights: F64) -> dict[str, Any]:
-        """Return what the weights of the selected features say, a row each; nothing before a class is known.
+    def describe_weights(self, weights: F64) -> dict[str, Any]:
+        """Return the meaning of the weights of selected features; empty before a class is known.
 
-        ``weights``, one per feature, or one per feature and class; ``speaks_for``, the class of
-        each feature; ``majority``, the most frequent class so far, of equal ones the first, and the
-        fraction of rows that are of it.
+        ``weights`` has one row per feature. The result has ``weights``, one per feature, or one per
+        feature and class; ``speaks_for``, the class that each feature predicts; and ``majority``,
+        the most frequent class so far, of equal ones the first, with the fraction of rows that are
+        of it.
         """
         classes = self.labels.classes.tolist()
         if not classes:
@@ -165,7 +176,10 @@ class Classes:
         }
 
     def classify(self, scores: F64) -> NDArray[Any]:
-        """Return the classes that scores stand for; of two, 0 is the first, of more the first best wins."""
+        """Return the predicted classes for scores.
+
+        Of two classes, a score of 0 is the first; of more, the first best score wins.
+        """
         classes = self.labels.classes
         if not classes.size:
             raise DataError("no rows were learned yet, so no classes are known")
@@ -173,16 +187,22 @@ class Classes:
         return np.asarray(classes[np.minimum(codes, classes.size - 1)])
 
     def probabilities(self, scores: F64, calibration: F64 | None = None) -> F64 | None:
-        """Return the probability of every class, a column each; the largest is that predicted.
+        """Return the probability of every class, a column each.
 
-        ``calibration`` is that of who gave the scores, if not this one.
+        The predicted class has the largest. ``calibration`` is that of the learner which gave the
+        scores, if it is not this one.
         """
         if self.labels.classes.size == 1:
             return np.ones((scores.size, 1))
-        return probabilities(scores, self.calibration if calibration is None else calibration)
+        return compute_probabilities(
+            scores, self.calibration if calibration is None else calibration
+        )
 
     def loss(self, scores: F64, y: Any) -> float:
-        """Return the mean squared hinge loss; of many classes, between the right one and the best of the others."""
+        """Return the mean squared hinge loss.
+
+        For many classes the margin is between the correct class and the best of the others.
+        """
         codes = np.searchsorted(self.labels.classes, np.asarray(y))
         if scores.ndim == 1:
             margins = np.where(codes == 1, scores, -scores)
@@ -195,23 +215,26 @@ class Classes:
 
     # ---- merging, saving
 
-    def merged(self, parts: Sequence[Any]) -> Self:
-        """Return what the rows of all parts say, which went on from this one and chose the same from first answers."""
-        every = [self, *parts]
-        labels = Labels(most_met(every))
-        labels.counts = added([part.labels.counts for part in every])
-        labels.order = added([part.labels.order for part in every])
-        labels.order[1] = NONE_YET  # which class was the last has no meaning
+    def merge(self, parts: Sequence[Any]) -> Self:
+        """Return the target after the rows of all parts.
+
+        The parts continued from this target and made the same choices from their first rows.
+        """
+        targets = [self, *parts]
+        labels = Labels(classes_of_largest(targets))
+        labels.counts = sum_increments([part.labels.counts for part in targets])
+        labels.order = sum_increments([part.labels.order for part in targets])
+        labels.order[1] = NONE_YET  # the last class has no meaning
         target = type(self)(
-            labels, self.class_weight, merged_calibration([part.calibration for part in every])
+            labels, self.class_weight, merge_calibrations([part.calibration for part in targets])
         )
         target.separation = Separation(
-            *map(added, zip(*(part.separation for part in every), strict=True))
+            *map(sum_increments, zip(*(part.separation for part in targets), strict=True))
         )
         return target
 
     def header(self) -> dict[str, Any]:
-        """Return what a model keeps beside the state, as JSON."""
+        """Return what a model stores beside the state, as JSON."""
         labels = self.labels
         return {
             "classes_given": labels.given,
@@ -219,23 +242,23 @@ class Classes:
         }
 
     def state(self) -> ClassesState:
-        """Return all that was counted."""
+        """Return everything that was counted."""
         return ClassesState(
             self.separation, self.labels.counts, self.labels.order, self.calibration
         )
 
     def restore(self, state: Any) -> None:
-        """Take up what ``state`` gave, but for the labels, which are there since ``classes_of_model``."""
+        """Restore a state; the labels are already restored by ``classes_of_model``."""
         self.separation, self.calibration = state.separation, state.calibration
         check_calibration(self.calibration, self.n_vectors)
 
 
 @dataclass(slots=True, eq=False)
 class Numbers:
-    """Numbers met so far: what they are measured from, how they vary, how far predictions were off.
+    """Numbers seen so far: their centre, their variation, and the errors of predictions.
 
-    A target far from 0 would spoil the start, so that targets are measured from a centre: the
-    median of the first ones.
+    A target far from 0 would spoil the start, so targets are measured from a centre: the median of
+    the first ones.
     """
 
     kind: ClassVar[Kind] = "numbers"
@@ -247,11 +270,12 @@ class Numbers:
 
     @property
     def centre(self) -> float:
+        """Return the number from which targets are measured."""
         return float(self.first[0])
 
     @property
     def r2(self) -> float | None:
-        """Return the fraction of the targets' variance that was predicted; None if they do not vary."""
+        """Return the fraction of the targets' variance predicted; None if they do not vary."""
         if not self.totals[WEIGHT] or not self.totals[DEVIATIONS]:
             return None
         return float(1.0 - self.totals[ERRORS] / self.totals[DEVIATIONS])
@@ -267,23 +291,23 @@ class Numbers:
                 f"{row_prefix(origin, rows_before, row)}the target {str(y[row])!r} is not a number;"
                 " the method sofs learns classes"
             ) from None
-        fine = np.abs(numbers) <= MAX_NUMBER
-        if not fine.all():
-            row = int(np.flatnonzero(~fine)[0])
+        is_allowed = np.abs(numbers) <= MAX_NUMBER
+        if not is_allowed.all():
+            row = int(np.flatnonzero(~is_allowed)[0])
             raise DataError(
                 f"{row_prefix(origin, rows_before, row)}its target is {numbers[row]}; drop such"
                 f" rows (targets are numbers up to {MAX_NUMBER:.0e})"
             )
         return Encoded(numbers, NO_CLASSES, False)
 
-    def refuse_weights(self, block: RowBlock, encoded: Encoded, rows_before: int) -> None:
-        """All weights are fine that rows may have."""
+    def check_weights(self, block: RowBlock, encoded: Encoded, rows_before: int) -> None:
+        """Accept any weights that rows may have."""
 
     def learn_classes(self, encoded: Encoded) -> None:
-        """There are no classes."""
+        """Do nothing: there are no classes."""
 
-    def weigh(self, answers: NDArray[Any], given: F64 | None) -> F64:
-        return np.ones(answers.size) if given is None else given
+    def weigh(self, answers: NDArray[Any], sample_weight: F64 | None) -> F64:
+        return np.ones(answers.size) if sample_weight is None else sample_weight
 
     def for_kernels(self, answers: NDArray[Any]) -> tuple[I64, F64]:
         return NO_CODES, answers - self.centre
@@ -291,10 +315,10 @@ class Numbers:
     def judge(self, rows: Rows, weights: F64) -> None:
         count_errors(rows.numbers, rows.scores, weights, self.totals)
 
-    def restarted(self, answers: NDArray[Any]) -> Self:
-        some = answers[:FIRST_NUMBERS]
-        centre = np.median(some)
-        return type(self)(np.array([centre, np.quantile(np.abs(some - centre), QUANTILE)]))
+    def restart(self, answers: NDArray[Any]) -> Self:
+        first_answers = answers[:FIRST_NUMBERS]
+        centre = np.median(first_answers)
+        return type(self)(np.array([centre, np.quantile(np.abs(first_answers - centre), QUANTILE)]))
 
     def finish(self, n_rows: int, origin: str) -> None:
         if not n_rows:
@@ -310,10 +334,10 @@ class Numbers:
     def curve_values(self, curve: Curve, n_rows: int) -> dict[str, F64]:
         return {"r2": 1.0 - curve.errors / (self.totals[DEVIATIONS] or 1.0)}
 
-    def enough(self, curve: Curve, n_rows: int) -> int:
-        return least_wrong(curve.errors, n_rows)
+    def choose_number(self, curve: Curve, n_rows: int) -> int:
+        return choose_by_error(curve.errors, n_rows)
 
-    def meaning(self, weights: F64) -> dict[str, Any]:
+    def describe_weights(self, weights: F64) -> dict[str, Any]:
         return {"weights": weights[:, 0].tolist()}
 
     def classify(self, scores: F64) -> F64:
@@ -327,12 +351,12 @@ class Numbers:
         """Return the mean squared error."""
         return float(np.mean((scores - np.asarray(y, np.float64)) ** 2))
 
-    def merged(self, parts: Sequence[Any]) -> Self:
-        every = [self, *parts]
-        totals = added([part.totals for part in every])
-        weights = [float(part.totals[WEIGHT]) for part in every]
-        totals[[MEAN, DEVIATIONS]] = joined(
-            weights, [part.totals[[MEAN, DEVIATIONS]] for part in every]
+    def merge(self, parts: Sequence[Any]) -> Self:
+        targets = [self, *parts]
+        totals = sum_increments([part.totals for part in targets])
+        weights = [float(part.totals[WEIGHT]) for part in targets]
+        totals[[MEAN, DEVIATIONS]] = combine_moments(
+            weights, [part.totals[[MEAN, DEVIATIONS]] for part in targets]
         )
         return type(self)(parts[0].first.copy(), totals)
 
@@ -351,6 +375,7 @@ RowTarget = Classes | Numbers
 
 
 def is_numeric(value: Any) -> bool:
+    """Return True if a value can be converted to a float."""
     try:
         float(value)
     except (TypeError, ValueError):
@@ -361,7 +386,7 @@ def is_numeric(value: Any) -> bool:
 def classes_of_model(
     header: dict[str, Any], classes: NDArray[Any], arrays: Arrays, prefix: str
 ) -> Labels:
-    """Return the classes that a model knows and how often each was met, from its arrays, named after a prefix."""
+    """Return the classes of a model and their counts; names of arrays have a prefix."""
     counts, order = arrays[prefix + "label_counts"], arrays[prefix + "label_order"]
     fault = "its classes do not fit their counts"
     ensure(
@@ -378,12 +403,15 @@ def classes_of_model(
     return labels
 
 
-def most_met(targets: Sequence[Classes]) -> NDArray[Any]:
-    """Return the classes as the target has them that met most rows: given as text, they take the kind of labels met."""
+def classes_of_largest(targets: Sequence[Classes]) -> NDArray[Any]:
+    """Return the classes of the target with the most rows.
+
+    Classes given as text have the type of the labels there.
+    """
     return max((target.labels for target in targets), key=lambda labels: labels.n_rows).classes
 
 
-def classes_like(classes: NDArray[Any], known: NDArray[Any]) -> NDArray[Any]:
-    """Return classes that may still be text, as given, in the kind of those that are known."""
-    as_given = classes.dtype.kind == "U" and known.dtype.kind in "biuf"
-    return classes_from_text(classes, known.dtype.kind) if as_given else classes
+def match_class_type(classes: NDArray[Any], reference: NDArray[Any]) -> NDArray[Any]:
+    """Return classes, which may still be text, converted to the type of the reference."""
+    is_text = classes.dtype.kind == "U" and reference.dtype.kind in "biuf"
+    return classes_from_text(classes, reference.dtype.kind) if is_text else classes

@@ -1,27 +1,27 @@
-"""The first rows, kept until all that is chosen from them is fixed, and the scales of columns chosen from them.
+"""The first rows, kept until everything chosen from them is final, and the scales of columns.
 
-Rows are learned at once. When 1, 2, 4, ... rows have been seen, what is to be chosen (the scales of
-columns, the centre of a numeric target) is chosen anew from all of them, and if it is another
-choice, learning starts again from the first row. So what is learned depends on the rows alone: not
-on chunks, or on when somebody looked.
+Rows are learned at once. When 1, 2, 4, ... rows have been seen, the scales of columns and the
+centre of a numeric target are chosen again from all of them, and if the choice has changed,
+learning restarts from the first row. So what is learned depends on the rows only, not on chunks or
+on when results were read.
 
 ``normalize="auto"`` puts every column on a scale that its first values suggest.
 
-Problem  decide per column, from the first 1,024 rows at most, by their content only:
-             dense     non-zero in at least half of these rows: centred and divided by the standard deviation, both
-                       running, zeros included
-             sparse    divided by the size of its own values, if it has 10 non-zeros or more and their lower median
-                       m_j is outside [g/10, 10 g]; otherwise by the size of all sparse values, of
-                       median g
-             size      the median of |x|, if at least half of the values have it (flags and counts); otherwise 1.4826
-                       times the median, which for normal values is a standard deviation: sparse
-                       columns are then as large as dense ones, and methods that keep the largest
-                       weights do not keep them first
-         after which every row is divided by its length. It does not depend on whether rows come
-         dense or sparse.
-Cost     the rows of the warm-up in memory, at most about 2^22 non-zeros: with the row that reaches that number it ends;
-         at most some 60 bytes for each while a choice is made; two passes over them. Then one more
-         look at every value, where there are columns to scale.
+Problem  Decide per column, from the first 1,024 rows at most, by their content only:
+             dense     non-zero in at least half of these rows: centred and divided by the standard
+                       deviation, both running, zeros included
+             sparse    divided by the size of its own values, if it has 10 non-zeros or more and
+                       their lower median m_j is outside [g/10, 10 g]; otherwise by the size of all
+                       sparse values, of median g
+             size      the median of |x|, if at least half of the values equal it (flags and
+                       counts); otherwise 1.4826 times the median, which for normal values is a
+                       standard deviation: then sparse columns are as large as dense ones, and
+                       methods that keep the largest weights do not prefer them
+         after which every row is divided by its length. It does not matter whether rows come dense
+         or sparse.
+Cost     The rows of the warm-up in memory, at most about 2^22 non-zeros: it ends with the row that
+         reaches that number; at most about 60 bytes for each while a choice is made; two passes
+         over them. Then one more pass over every value, where there are columns to scale.
 """
 
 from __future__ import annotations
@@ -38,50 +38,56 @@ from ...kernels.rows.scaling import scale_columns
 from ...kernels.types import F32, F64, I64
 from ...machine import refuse_beyond_memory
 from ...state import Arrays, arrays_of, empty, schema_of, with_arrays
-from ..diagnosis import numbered
+from ..diagnosis import number_features
 from ..parameters import MAX_WEIGHT, ensure
 from .addresses import table_addresses
 from .inputs import MAX_SUM
 
 LAST_NONZERO = 1 << 22
-CHOICE_BYTES = 40  # of memory for a non-zero while a choice is made, beside those of the row
-WARM = "warm."  # before the names of its arrays in a model
+CHOICE_BYTES = 40  # of memory per non-zero while a choice is made, beside the row itself
+WARM = "warm."  # prefix of the names of its arrays in a model
 N_GENERATORS = 2  # of random numbers: for weights, and for attributes that are asked for
 LAST_ROW = 1024  # of the warm-up
-DENSE = 0.5  # of the rows have a value
-MIN_NONZEROS = 10  # non-zeros, to give a sparse column a size of its own
-PER_MEDIAN = 1.4826  # standard deviations of normal values around 0 in the median of their sizes
-FAR = 10.0  # times larger or smaller than typical: another scale
+DENSE = 0.5  # share of rows in which a dense column has a value
+MIN_NONZEROS = 10  # of a sparse column with its own size
+PER_MEDIAN = 1.4826  # standard deviation of normal values around 0, over their median size
+FAR = 10.0  # times larger or smaller than typical values: a different scale
 PIECE = 1 << 18  # values scaled at a time, to stay in the cache
 
-MAX_REPORTED = 1000  # columns by their ids
+MAX_REPORTED = 1000  # columns listed by id
 MAX_INT32 = np.iinfo(np.int32).max
 
-CHOSEN = "columns."  # before the names of its arrays in a model
+CHOSEN = "columns."  # prefix of the names of its arrays in a model
 
 
 @dataclass(slots=True, eq=False)
 class WarmUp:
-    """The rows so far, to be learned again; with row ``last_row``, or enough non-zeros, it ends."""
+    """The rows so far, to be learned again; it ends at row ``last_row`` or enough non-zeros."""
 
     last_row: int
     random: list[Any]  # the states of both random generators before the first row
     blocks: list[RowBlock]
-    answers: list[
-        NDArray[Any]
-    ]  # what is learned of each row: the number of its class, or its target
+    answers: list[NDArray[Any]]  # encoded targets: the number of the class, or the target
     n_rows: int = 0
     n_nonzero: int = 0
 
     def stop(self, block: RowBlock, start: int) -> int:
-        """Return where in a block, of which the rows before ``start`` are here, the next choice is due, or its end."""
-        due = 1 << self.n_rows.bit_length()
-        full = np.searchsorted(block.indptr, block.indptr[start] + LAST_NONZERO - self.n_nonzero)
-        return min(block.n_rows, start + due - self.n_rows, max(int(full), start + 1))
+        """Return the row of a block at which the next choice is due, or the end of the block.
+
+        The rows before ``start`` have been added.
+        """
+        n_to_choice = 1 << self.n_rows.bit_length()
+        n_until_full = np.searchsorted(
+            block.indptr, block.indptr[start] + LAST_NONZERO - self.n_nonzero
+        )
+        return min(
+            block.n_rows, start + n_to_choice - self.n_rows, max(int(n_until_full), start + 1)
+        )
 
     def add(self, block: RowBlock, answers: NDArray[Any]) -> None:
+        """Add copies of rows and of their encoded targets."""
         begin, end = block.indptr[0], block.indptr[-1]
-        copied = block.derived(  # a caller may reuse its arrays
+        copied = block.derived(  # callers may reuse their arrays
             indptr=block.indptr - begin,
             indices=block.indices[begin:end].copy(),
             values=block.values[begin:end].copy(),
@@ -96,19 +102,21 @@ class WarmUp:
         self.n_nonzero += block.n_nonzero
 
     @property
-    def ended(self) -> bool:
+    def has_ended(self) -> bool:
+        """Return True if there are enough rows or non-zeros."""
         return self.n_rows >= self.last_row or self.n_nonzero >= LAST_NONZERO
 
     @property
-    def due(self) -> bool:
+    def is_choice_due(self) -> bool:
         """Return True if it is time for a choice."""
-        return self.ended or self.n_rows & (self.n_rows - 1) == 0
+        return self.has_ended or self.n_rows & (self.n_rows - 1) == 0
 
     def swap_classes(self) -> None:
+        """Swap the two classes in the encoded targets."""
         self.answers = [1 - codes for codes in self.answers]
 
-    def joined(self) -> tuple[RowBlock, NDArray[Any]]:
-        """Return all rows and their answers, if there is memory to choose from them."""
+    def join_rows(self) -> tuple[RowBlock, NDArray[Any]]:
+        """Return all rows and their targets, if there is enough memory for a choice."""
         what = f"the first {self.n_rows:,} rows, from which scales are chosen,"
         refuse_beyond_memory(
             CHOICE_BYTES * self.n_nonzero, what, "set another normalize, such as 'l2'"
@@ -120,15 +128,15 @@ class WarmUp:
     # ---- to and from a model
 
     def header(self) -> dict[str, Any]:
-        """Return what a model keeps beside the rows, as JSON."""
-        exact = bool(self.n_rows) and self.joined()[0].values.dtype == np.float64
+        """Return what a model stores beside the rows, as JSON."""
+        exact = bool(self.n_rows) and self.join_rows()[0].values.dtype == np.float64
         return {"rows": self.n_rows, "random": self.random, "exact": exact}
 
     def arrays(self) -> Arrays:
-        """Return the rows, with their answers."""
+        """Return the rows, with their targets."""
         if not self.n_rows:
             return {}
-        block, answers = self.joined()
+        block, answers = self.join_rows()
         return {
             WARM + "indptr": block.indptr,
             WARM + "indices": block.indices.astype(np.int64),
@@ -139,7 +147,7 @@ class WarmUp:
 
     @staticmethod
     def schema(header: dict[str, Any], answers: ArraySpec) -> dict[str, ArraySpec]:
-        """Return what the arrays in a model must be."""
+        """Return the specifications of the arrays in a model."""
         if not header["rows"]:
             return {}
         return {
@@ -155,53 +163,56 @@ class WarmUp:
         }
 
     @classmethod
-    def restored(
-        cls, header: dict[str, Any], arrays: Arrays, fresh: Any, width: int, dense: bool
+    def from_model(
+        cls, header: dict[str, Any], arrays: Arrays, initial: Any, width: int, dense: bool
     ) -> Self:
-        """Return the rows of a model, dense or sparse, beside what a fresh one has; the arrays fit the schema."""
-        warm_up = cls(fresh.last_row, list(header["random"]), [], [])
+        """Return the warm-up of a model, whose arrays fit the schema.
+
+        Its rows are dense or sparse. ``initial`` is a warm-up without rows.
+        """
+        warm_up = cls(initial.last_row, list(header["random"]), [], [])
         for state in warm_up.random:
-            np.random.PCG64().state = state  # refuses what is none
-        ensure(len(warm_up.random) == N_GENERATORS, "its random generators are not two")
+            np.random.PCG64().state = state  # raises an error for an invalid state
+        ensure(len(warm_up.random) == N_GENERATORS, "it does not have two random generators")
         if header["rows"]:
-            warm_up.add(warm_block(arrays, width, dense), arrays[WARM + "answers"])
+            warm_up.add(read_warm_rows(arrays, width, dense), arrays[WARM + "answers"])
         ensure(
-            warm_up.n_rows == header["rows"] and not warm_up.ended,
-            "its first rows are not as many as it says",
+            warm_up.n_rows == header["rows"] and not warm_up.has_ended,
+            "the number of its first rows is not the recorded one",
         )
         return warm_up
 
 
-def warm_block(arrays: Arrays, width: int, dense: bool) -> RowBlock:
+def read_warm_rows(arrays: Arrays, width: int, dense: bool) -> RowBlock:
     """Return the rows of a warm-up from a model."""
     indptr, indices, values, weights = (
         arrays[WARM + name] for name in ("indptr", "indices", "values", "weights")
     )
-    bounded = indptr.size == weights.size + 1 and indptr[0] == 0 and indptr[-1] == indices.size
+    is_bounded = indptr.size == weights.size + 1 and indptr[0] == 0 and indptr[-1] == indices.size
     ensure(
-        bounded and (np.diff(indptr) >= 0).all() and values.all() and weights.all(),
-        "its first rows are not rows",
+        is_bounded and (np.diff(indptr) >= 0).all() and values.all() and weights.all(),
+        "its first rows are not valid",
     )
-    starts = np.zeros(indices.size + 1, np.bool_)
-    starts[indptr] = True
-    ensure(not (np.diff(indices) <= 0)[~starts[1:-1]].any(), "ids in its first rows do not ascend")
+    is_start = np.zeros(indices.size + 1, np.bool_)
+    is_start[indptr] = True
+    ensure(
+        not (np.diff(indices) <= 0)[~is_start[1:-1]].any(), "ids in its first rows do not ascend"
+    )
     block = RowBlock(indptr, indices, values, None, width, dense=dense, sample_weight=weights)
-    return block.derived(values=values)  # a block rounds what it is given
+    return block.derived(values=values)  # creating a block rounds the values
 
 
 # ---- scales of columns
 
 
 class Choice(NamedTuple):
-    """On which scale the columns are."""
+    """The choice of scales of the columns."""
 
     dense: I64 = array("dense", low=0, below="width")  # ids, ascending
-    own: I64 = array("own", low=0, below="width")  # ids, ascending
-    sizes: F64 = array("own", low=0)  # per own id: what its values are divided by
-    typical: F64 = array(1, low=0, start=1)  # what those of other sparse columns are divided by
-    table: I64 = array(
-        1, low=0, below=2
-    )  # 1 if at least half of the values are in dense columns, or 0
+    own: I64 = array("own", low=0, below="width")  # ids of columns with a divisor, ascending
+    sizes: F64 = array("own", low=0)  # the divisors of these columns
+    typical: F64 = array(1, low=0, start=1)  # the divisor of all other sparse columns
+    table: I64 = array(1, low=0, below=2)  # 1 if at least half of the values are in dense columns
 
     @property
     def is_table(self) -> bool:
@@ -209,53 +220,60 @@ class Choice(NamedTuple):
         return bool(self.table[0])
 
     @property
-    def only_length(self) -> bool:
-        """Return True if there is nothing to do but to divide rows by their length, which undoes a common factor."""
+    def is_length_only(self) -> bool:
+        """Return True if rows are only divided by their length.
+
+        That undoes any common factor.
+        """
         return not self.dense.size and not self.own.size
 
-    def same_as(self, other: Choice) -> bool:
-        """Return True if rows come out the same."""
+    def equals(self, other: Choice) -> bool:
+        """Return True if both choices scale rows in the same way."""
         alike = all(map(np.array_equal, self[:3], other[:3])) and self.is_table == other.is_table
-        return alike and (self.only_length or self.typical[0] == other.typical[0])
+        return alike and (self.is_length_only or self.typical[0] == other.typical[0])
 
 
-def choose(block: RowBlock) -> Choice:
-    """Return the choice that some rows suggest."""
+def choose_scales(block: RowBlock) -> Choice:
+    """Return the choice for some rows."""
     sizes = np.abs(block.values).astype(np.float32, copy=False)
-    features, columns = numbered(block.indices)
+    features, columns = number_features(block.indices)
     counts = np.bincount(columns)
     is_dense = (counts >= DENSE * block.n_rows) & (counts > 0)
-    sparse = ~is_dense[columns]
-    typical = middle(sizes[sparse]) if sparse.any() else 1.0
+    is_sparse = ~is_dense[columns]
+    typical = median_of(sizes[is_sparse]) if is_sparse.any() else 1.0
     small = np.bincount(columns[sizes < np.float64(typical / FAR)], minlength=counts.size)
     large = np.bincount(columns[sizes > np.float64(typical * FAR)], minlength=counts.size)
-    lower = (counts - 1) // 2  # where the lower median of a column is, in order of size
-    far = (counts >= MIN_NONZEROS) & ~is_dense & ((small > lower) | (large >= counts - lower))
-    there = far[columns]
-    by_column = sizes[there][np.lexsort((sizes[there], columns[there]))]
-    of_own = np.split(by_column, np.cumsum(counts[far])[:-1]) if there.any() else []
-    own_sizes = [size_of(values, float(values[(values.size - 1) // 2])) for values in of_own]
-    dense, own = (features[np.flatnonzero(chosen)] for chosen in (is_dense, far))
-    common = np.array([size_of(sizes[sparse], typical)])
-    table = np.array([2 * np.count_nonzero(~sparse) >= sparse.size > 0], np.int64)
-    return Choice(dense, own, np.array(own_sizes), common, table)
+    lower = (counts - 1) // 2  # index of the lower median of a column
+    is_far = (counts >= MIN_NONZEROS) & ~is_dense & ((small > lower) | (large >= counts - lower))
+    is_in_far_column = is_far[columns]
+    by_column = sizes[is_in_far_column][
+        np.lexsort((sizes[is_in_far_column], columns[is_in_far_column]))
+    ]
+    values_of_far = (
+        np.split(by_column, np.cumsum(counts[is_far])[:-1]) if is_in_far_column.any() else []
+    )
+    own_sizes = [size_of(values, float(values[(values.size - 1) // 2])) for values in values_of_far]
+    dense_ids, own_ids = (features[np.flatnonzero(chosen)] for chosen in (is_dense, is_far))
+    common = np.array([size_of(sizes[is_sparse], typical)])
+    table = np.array([2 * np.count_nonzero(~is_sparse) >= is_sparse.size > 0], np.int64)
+    return Choice(dense_ids, own_ids, np.array(own_sizes), common, table)
 
 
 def size_of(values: F32, median: float) -> float:
-    """Return what values of this median are divided by."""
-    same = np.count_nonzero(values == np.float64(median))
-    return median if 2 * same >= values.size else PER_MEDIAN * median
+    """Return the divisor of values with this median."""
+    n_equal = np.count_nonzero(values == np.float64(median))
+    return median if 2 * n_equal >= values.size else PER_MEDIAN * median
 
 
-def middle(values: F32) -> float:
-    """Return the median, without rounding the mean of the middle two to the type of the values."""
+def median_of(values: F32) -> float:
+    """Return the median, without rounding it to the type of the values."""
     low, high = (values.size - 1) // 2, values.size // 2
     parts = np.partition(values, (low, high))
     return (float(parts[low]) + float(parts[high])) / 2.0
 
 
 class ColumnMoments(NamedTuple):
-    """What is known of dense columns."""
+    """The means and deviations of dense columns."""
 
     means: F64 = array("dense", low=-MAX_SUM, below=MAX_SUM)
     deviations: F64 = array("dense", low=0)
@@ -263,7 +281,7 @@ class ColumnMoments(NamedTuple):
 
 
 class AutoScaling:
-    """The choice in force, at first none, and the moments of dense columns."""
+    """The current choice, at first none, and the moments of dense columns."""
 
     def __init__(self, choice: Choice | None = None, moments: ColumnMoments | None = None) -> None:
         self.choice = empty(Choice, dense=0, own=0) if choice is None else choice
@@ -274,38 +292,38 @@ class AutoScaling:
         self.room: tuple[NDArray[Any], F32] = np.empty(0, np.int32), np.empty(0, np.float32)
 
     def stop(self, block: RowBlock, start: int) -> int:
-        """Return up to where rows are scaled in one go."""
-        if self.choice.only_length:
+        """Return the end of the rows that are scaled at a time."""
+        if self.choice.is_length_only:
             return block.n_rows
         rows = max(1, PIECE // max(1, self.choice.dense.size))
         if block.n_rows <= start + rows and block.indptr[-1] <= block.indptr[start] + PIECE:
             return block.n_rows
-        full = np.searchsorted(block.indptr, block.indptr[start] + PIECE)
-        return min(block.n_rows, start + rows, max(int(full), start + 1))
+        end = np.searchsorted(block.indptr, block.indptr[start] + PIECE)
+        return min(block.n_rows, start + rows, max(int(end), start + 1))
 
-    def scaled(self, block: RowBlock, learn: bool) -> RowBlock:
-        """Return a block with its columns scaled; its rows are not of length 1 yet.
+    def scale(self, block: RowBlock, learn: bool) -> RowBlock:
+        """Return a block with scaled columns; its rows are not of length 1 yet.
 
-        With ``learn`` it holds until the next block is scaled.
+        With ``learn`` the block is valid until the next one is scaled.
         """
-        if self.choice.only_length:
+        if self.choice.is_length_only:
             if block.values.dtype == np.float32:
                 return block
             return block.derived(values=block.values.astype(np.float32))
         dense = self.choice.dense
         width = max(block.n_features, int(dense[-1]) + 1) if dense.size else block.n_features
-        kind = np.int64 if width > MAX_INT32 else block.indices.dtype
+        dtype = np.int64 if width > MAX_INT32 else block.indices.dtype
         indptr = np.empty(block.n_rows + 1, np.int64)
-        needed = block.n_nonzero + block.n_rows * dense.size
+        n_needed = block.n_nonzero + block.n_rows * dense.size
         if learn:
-            indices, values = self._room(needed, kind)
-        else:  # predictions may be made by several threads at once
-            indices, values = np.empty(needed, kind), np.empty(needed, np.float32)
-        # a model may be mapped read-only, which the kernel, as it may learn, does not take
+            indices, values = self._room(n_needed, dtype)
+        else:  # several threads may predict at once
+            indices, values = np.empty(n_needed, dtype), np.empty(n_needed, np.float32)
+        # A model may be mapped read-only, which the kernel does not accept, since it may learn.
         moments = (
             self.moments if learn else ColumnMoments(*(array.copy() for array in self.moments))
         )
-        changed = scale_columns(
+        has_changed = scale_columns(
             block.indptr,
             block.indices,
             block.values,
@@ -321,36 +339,44 @@ class AutoScaling:
             values,
         )
         filled = indptr[-1]
-        if not changed:
+        if not has_changed:
             indices = block.indices[block.indptr[0] : block.indptr[-1]]
         return block.with_entries(indptr, indices[:filled], values[:filled], width)
 
-    def _room(self, needed: int, kind: Any) -> tuple[NDArray[Any], F32]:
-        """Return room for scaled rows, the same again and again: fresh memory costs more than filling it."""
+    def _room(self, n_needed: int, dtype: Any) -> tuple[NDArray[Any], F32]:
+        """Return reused arrays for scaled rows, as new memory costs more than filling it."""
         indices, values = self.room
-        if indices.size < needed or indices.dtype != kind:
-            indices, values = self.room = np.empty(needed, kind), np.empty(needed, np.float32)
-        return indices[:needed], values[:needed]
+        if indices.size < n_needed or indices.dtype != dtype:
+            indices, values = self.room = np.empty(n_needed, dtype), np.empty(n_needed, np.float32)
+        return indices[:n_needed], values[:n_needed]
 
     def report(self, final: bool) -> dict[str, Any]:
-        """Return the choice in force, as JSON can hold it; of very many columns their number alone."""
-        dense, own, sizes, typical, _ = self.choice
-        columns: dict[str, Any] = {"n_dense": dense.size, "n_own": own.size}
-        if max(dense.size, own.size) <= MAX_REPORTED:
-            columns |= {"dense": dense.tolist(), "own": own.tolist(), "sizes": sizes.tolist()}
+        """Return the current choice, as JSON can hold it.
+
+        Of very many columns it has only the number.
+        """
+        dense_ids, own_ids, sizes, typical, _ = self.choice
+        columns: dict[str, Any] = {"n_dense": dense_ids.size, "n_own": own_ids.size}
+        if max(dense_ids.size, own_ids.size) <= MAX_REPORTED:
+            columns |= {
+                "dense": dense_ids.tolist(),
+                "own": own_ids.tolist(),
+                "sizes": sizes.tolist(),
+            }
         return {**columns, "typical": float(typical[0]), "final": final}
 
     # ---- to and from a model
 
     def arrays(self) -> Arrays:
+        """Return the arrays of a model, by name."""
         return {**arrays_of(self.choice, CHOSEN), **arrays_of(self.moments, CHOSEN)}
 
     def schema(self) -> dict[str, ArraySpec]:
-        """Return what the arrays in a model must be."""
+        """Return the specifications of the arrays in a model."""
         return {**schema_of(self.choice, CHOSEN), **schema_of(self.moments, CHOSEN)}
 
-    def restored(self, arrays: Arrays) -> AutoScaling:
-        """Return what a model has; its arrays fit the schema."""
+    def load_arrays(self, arrays: Arrays) -> AutoScaling:
+        """Return the scaling of a model, whose arrays fit the schema."""
         choice = with_arrays(self.choice, arrays, CHOSEN)
         for ids in (choice.dense, choice.own):
             ensure((np.diff(ids) > 0).all(), "the ids of its scaled columns do not ascend")

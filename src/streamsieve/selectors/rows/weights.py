@@ -1,4 +1,4 @@
-"""How much a row counts: its own weight times that of its class."""
+"""Weights of rows: the row's own weight times that of its class."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from ..parameters import MAX_WEIGHT, is_number, require
 
 
 def check_class_weight(params: Any, name: str, value: Any) -> None:
-    """Raise ParameterError unless a value is "auto", None, "balanced" or a dictionary of weights by label."""
+    """Raise ParameterError for an invalid ``class_weight``.
+
+    It must be "auto", None, "balanced" or a dictionary of weights by label.
+    """
     if isinstance(value, dict):
         for label, weight in value.items():
             expected = f"a weight from 0 to {MAX_WEIGHT:.0e} for class {label!r}"
@@ -27,30 +30,29 @@ def check_class_weight(params: Any, name: str, value: Any) -> None:
         )
 
 
-def refuse_weights(block: RowBlock, rows_before: int) -> None:
-    """Refuse weights of rows that are no weights."""
+def check_sample_weights(block: RowBlock, rows_before: int) -> None:
+    """Raise DataError if a weight of a row is out of range."""
     weights = block.sample_weight
     if weights is None:
         return
-    fine = (weights >= 0) & (weights <= MAX_WEIGHT)
-    if not fine.all():
-        row = int(np.flatnonzero(~fine)[0])
+    is_valid = (weights >= 0) & (weights <= MAX_WEIGHT)
+    if not is_valid.all():
+        row = int(np.flatnonzero(~is_valid)[0])
         raise DataError(
             f"{prefix(block.origin)}row {rows_before + row + 1}: its sample_weight is"
             f" {weights[row]}; weights are numbers from 0 to {MAX_WEIGHT:.0e}"
         )
 
 
-def refuse_products(
+def check_weight_products(
     block: RowBlock, encoded: Encoded, class_weight: ClassWeight, rows_before: int
 ) -> None:
-    """Refuse rows whose own weight, times that of their class, is beyond what a weight may be."""
+    """Raise DataError if the weight of a row times that of its class is too large."""
     if block.sample_weight is None or not isinstance(class_weight, dict):
         return
     classes = encoded.classes
-    numbers = encoded.answers - (
-        max(2, classes.size) - classes.size
-    )  # one class alone has the code of the second
+    # A single class has the code of the second.
+    numbers = encoded.answers - (max(2, classes.size) - classes.size)
     by_class = np.array([weight_of(label, class_weight) for label in classes.tolist()])
     products = block.sample_weight * by_class[numbers]
     large = np.flatnonzero(products > MAX_WEIGHT)
@@ -65,42 +67,42 @@ def refuse_products(
 
 
 def check_class_weight_keys(class_weight: ClassWeight, classes: NDArray[Any]) -> None:
-    """Refuse weights of classes that there are not, unless every class there is has one.
+    """Raise UsageError for weights of unknown classes, unless every known class has a weight.
 
-    As scikit-learn has it: where rows of some class are missing from a part of the data, all others
-    are named.
+    As in scikit-learn: where rows of some class are missing from a part of the data, all others are
+    named.
     """
     if not isinstance(class_weight, dict):
         return
     labels = classes.tolist()
     keys = {key for label in labels for key in (label, text_of(label))}
-    strangers = [key for key in class_weight if key not in keys]
-    if strangers and any(
+    unknown_keys = [key for key in class_weight if key not in keys]
+    if unknown_keys and any(
         label not in class_weight and text_of(label) not in class_weight for label in labels
     ):
         raise UsageError(
-            f"class_weight has a weight for {strangers[0]!r}, which is not one of the classes "
+            f"class_weight has a weight for {unknown_keys[0]!r}, which is not one of the classes "
             f"{', '.join(map(text_of, labels))}"
         )
 
 
 def row_weights(
     codes: NDArray[np.int64],
-    given: NDArray[np.float64] | None,
+    sample_weight: NDArray[np.float64] | None,
     class_weight: ClassWeight,
     labels: Labels,
 ) -> NDArray[np.float64]:
-    """Return the weights of rows of these classes; "balanced" and "auto" go by the class counts so far.
+    """Return the weights of rows of these classes.
 
-    "auto" is the root of half the balanced weight, and at least 1: it helps rare classes and leaves
-    others alone.
+    "balanced" and "auto" use the class counts so far. "auto" is the root of half the balanced
+    weight, and at least 1: it helps rare classes and leaves others unchanged.
     """
-    weights: NDArray[np.float64] = (
-        np.ones(codes.size) if given is None else given.astype(np.float64)
-    )  # a copy
+    weights: NDArray[np.float64] = (  # a copy
+        np.ones(codes.size) if sample_weight is None else sample_weight.astype(np.float64)
+    )
     if isinstance(class_weight, dict):
-        by_class, known = np.ones(labels.n_classes), labels.classes.tolist()
-        by_class[-len(known) :] = [weight_of(label, class_weight) for label in known]
+        by_class, class_labels = np.ones(labels.n_classes), labels.classes.tolist()
+        by_class[-len(class_labels) :] = [weight_of(label, class_weight) for label in class_labels]
         return weights * by_class[codes]
     if class_weight is not None:
         balance(codes, labels.counts + 1, class_weight == "balanced", weights)
@@ -108,10 +110,13 @@ def row_weights(
 
 
 def weight_of(label: Any, weights: dict[Any, float]) -> float:
-    """Return the weight of a class, found by its label or, as in JSON, by its label as text; 1 if it is not named."""
+    """Return the weight of a class; 1 if it has none.
+
+    It is found by the label or, as in JSON, by the label as text.
+    """
     return float(weights.get(label, weights.get(text_of(label), 1.0)))
 
 
 def text_of(label: Any) -> str:
-    """Return a label as a key of JSON has it."""
+    """Return a label as a key in JSON."""
     return str(int(label)) if isinstance(label, float) and label.is_integer() else str(label)
