@@ -575,9 +575,7 @@ def test_a_table_is_converted_to_a_table(folder: Path, tmp_path: Path) -> None:
         ss.UsageError, match=r"has 20,000 features, and a table of more than 10,000 columns"
     ):
         workflow.convert("synthetic:x2?rows=3", tmp_path / "wide.csv")
-    with pytest.raises(
-        ss.UsageError, match=r"\.txt is not a known suffix; the suffixes are \.svm"
-    ):
+    with pytest.raises(ss.UsageError, match=r"\.txt is not a known suffix; the suffixes are \.svm"):
         workflow.convert(folder / SPARSE["svm"], tmp_path / "rows.txt")
     with pytest.raises(ss.UsageError, match="the name has no suffix"):
         workflow.apply(folder / "run-svm", folder / SPARSE["svm"], tmp_path / "rows")
