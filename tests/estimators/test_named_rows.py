@@ -231,7 +231,7 @@ def test_names_and_ids_do_not_mix() -> None:
     rows = as_dictionaries(X)
     with pytest.raises(
         ss.UsageError,
-        match="set max_cells, or make a matrix of them by scikit-learn's FeatureHasher",
+        match="or convert the rows to a matrix with scikit-learn's FeatureHasher",
     ):
         ss.SOFS(7).fit(rows, y)
     with pytest.raises(ss.UsageError, match="set max_cells"):

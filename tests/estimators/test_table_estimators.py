@@ -172,7 +172,7 @@ def test_numbers_alone_have_no_encoding():
 
 def test_models_that_read_tables_in_other_ways_are_not_merged(model):
     other = ss.SOFS(4).fit(FRAME.assign(town=FRAME["town"].str.upper()), CHURN)
-    with pytest.raises(ss.UsageError, match="other names"):
+    with pytest.raises(ss.UsageError, match="feature names that differ"):
         merge_models(model.model(), [other.model(), other.model()])
 
 
