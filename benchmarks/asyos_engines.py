@@ -29,7 +29,7 @@ from streamsieve.distributed.opening import open_engine
 from streamsieve.engine_choice import EngineChoice
 from streamsieve.kernels.columns.slots import combine
 from streamsieve.selectors.columns.asyos import ASYOS
-from streamsieve.selectors.columns.linear import picked
+from streamsieve.selectors.columns.linear import gather_slots
 from streamsieve.selectors.columns.substitution import ONLINE_SUBSTITUTION, SteppingState
 from streamsieve.sources.arrays import ArraySource
 
@@ -95,7 +95,9 @@ def in_one_process(given: Problem) -> list[Look]:
 def copied(state: Any) -> SteppingState:
     slots, weights, level = state
     used = slots.ends[0]
-    return SteppingState(picked([slots], slots.ids[:used]), weights[:used].copy(), level.copy())
+    return SteppingState(
+        gather_slots([slots], slots.ids[:used]), weights[:used].copy(), level.copy()
+    )
 
 
 def on_engine(given: Problem, engine: Engine) -> tuple[float, list[Look]]:
@@ -104,14 +106,18 @@ def on_engine(given: Problem, engine: Engine) -> tuple[float, list[Look]]:
     source = ArraySource(given.X, given.y)
     learner = ASYOS.make(WANTED, workers=engine.n_workers)
     learner.start(given.X.shape[1], y=given.y)
-    pieces = source.column_shards(asyos.PIECES * engine.n_workers)
+    pieces = source.column_shards(asyos.SHARDS_PER_WORKER * engine.n_workers)
     run = asyos.AsyOSRun(learner, engine, pieces, SCANS, given.X.shape[1])
-    while run.absent:
+    while run.not_ready:
         run.step()
     ready, looks = time.perf_counter(), []
-    while run.left:
+    while run.unfinished:
         run.step()
-        looks.append(Look(time.perf_counter() - ready, [saved.state for saved in run.saved]))
+        looks.append(
+            Look(
+                time.perf_counter() - ready, [checkpoints.state for checkpoints in run.checkpoints]
+            )
+        )
     return ready - began, looks
 
 

@@ -211,9 +211,9 @@ def timed(work: Callable[[], Any]) -> float:
 
 def leukemia(repeat: int) -> list[str]:
     import streamsieve as ss
-    from streamsieve.sources.columns import by_columns
+    from streamsieve.sources.columns import as_column_source
 
-    source = by_columns(ss.open_source(LEUKEMIA))
+    source = as_column_source(ss.open_source(LEUKEMIA))
     blocks, y = list(source.column_blocks()), source.targets()
     selector = ss.SAOLA(measure="fisher_z", variant="lofs")
     best = min(timed(lambda: selector.fit_source(blocks, y)) for _ in range(repeat + 1))

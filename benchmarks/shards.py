@@ -36,7 +36,7 @@ from regression import PROBLEMS
 from report import load, machine, parser, table, write_section
 from streamsieve.blocks import RowBlock
 from streamsieve.distributed.local import ThreadEngine
-from streamsieve.distributed.rows import Part, RowShards, train_row_shards
+from streamsieve.distributed.rows import RowShards, ShardProgress, train_row_shards
 from streamsieve.model import Model
 from streamsieve.registry import merge_models
 from streamsieve.sources.arrays import ArraySource
@@ -54,11 +54,13 @@ REORDERED = "one pass, another order"  # of the rows: what is noise
 # ---- the rules
 
 
-def merge_blindly(shards: RowShards, base: Model, parts: Sequence[Part], times: int) -> None:
+def merge_blindly(
+    shards: RowShards, base: Model, parts: Sequence[ShardProgress], times: int
+) -> None:
     """Take what is merged as it is."""
     models = [part.model for part in parts if part.model is not None]
     if models:
-        shards.learner.take_up(merge_models(base, models))
+        shards.learner.load_state(merge_models(base, models))
 
 
 def equal_rounds(count: int) -> Callable[[RowShards, Any], int]:

@@ -162,7 +162,10 @@ def digests(selector: Any, X: Any) -> str:
         for state in random:
             generator.bit_generator.state = state
             draw.append(int(generator.integers(1 << 40)))
-    findings, counted = selector.learner.results.findings(), selector.learner.results.counters()
+    result_summary, counted = (
+        selector.learner.results.result_summary(),
+        selector.learner.results.counters(),
+    )
     counters = [
         selector.n_rows_,
         selector.n_nonzero_,
@@ -170,7 +173,7 @@ def digests(selector: Any, X: Any) -> str:
         counted.mistakes,
         counted.updates,
     ]
-    counters += [findings.curve, findings.measures, dict(findings.details)]
+    counters += [result_summary.curve, result_summary.measures, dict(result_summary.details)]
     values = (
         selection.indices.astype(np.int64),
         selection.scores,
@@ -189,7 +192,7 @@ def learn_in_all_ways(
     make = estimator_class(method)
     reads, (X, y, kind) = find_method(method).reads, data
     params = dict(params)
-    if make.method.knows_groups:
+    if make.method.supports_groups:
         params["groups"] = None
     groups = {"groups": np.arange(X.shape[1]) // 3} if params.pop("groups", 0) is None else {}
     new = lambda: make(**params)  # noqa: E731
@@ -224,7 +227,7 @@ def learn_in_all_ways(
                 selector = ss.load(folder / "model")
         yield way, selector
     described = find_method(method)
-    if (described.merges or described.selects_again) and "max_cells" not in params:
+    if (described.merges or described.can_select_again) and "max_cells" not in params:
         if reads == "rows":  # enough of them for several rounds
             many = np.random.default_rng(2).integers(0, X.shape[0], 2500)
             X, y = X[many], y[many]

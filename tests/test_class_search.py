@@ -95,7 +95,7 @@ def test_classes_are_those_of_all_rows(
     named, other = trained(source, np.array(CLASSES, float), **params)
     assert_same(searched, named)
     assert training.trace == other.trace
-    notes = [remark for remark in training.remarks if remark.kind == "began again"]
+    notes = [finding for finding in training.findings if finding.kind == "began again"]
     assert bool(notes) == (order != "as it is")
     assert all("classes=[0, 1, 2, '...'" in note.advice for note in notes)
     assert training.seconds["total"] >= training.seconds["read"] >= 0.0
@@ -151,7 +151,7 @@ def test_two_classes_are_found_on_the_way(rows, tmp_path: Path) -> None:
     X, y = rows
     learner, training = trained(svmlight(tmp_path / "rows.svm", X, (y > 1).astype(int)))
     assert not learner.memory.target.labels.given
-    assert not [remark for remark in training.remarks if remark.kind == "began again"]
+    assert not [finding for finding in training.findings if finding.kind == "began again"]
 
 
 class StoppedError(Exception):

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from streamsieve.errors import DataError
-from streamsieve.files import PARTIAL, clear_partial, is_there, replacing
+from streamsieve.files import PARTIAL, clear_partial, file_exists, replacing
 
 
 def partials(folder: Path) -> list[str]:
@@ -123,8 +123,8 @@ def test_what_is_not_a_regular_file_is_refused_by_name(tmp_path: Path) -> None:
         ("dangling", "a link"),
     ):
         with pytest.raises(DataError, match=f"{name}: is {what}, but must be a regular file"):
-            is_there(tmp_path / name)
-    assert not is_there(tmp_path / "nothing")
+            file_exists(tmp_path / name)
+    assert not file_exists(tmp_path / "nothing")
 
 
 def test_what_cannot_be_written_is_named_as_the_user_did(

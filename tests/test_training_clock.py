@@ -53,7 +53,7 @@ def on_another_thread(work: Any, compiling: Any) -> None:
 
 
 def test_threads_that_compile_at_once_are_counted_once(hands: Hands) -> None:
-    compiling = jit._Compiling()
+    compiling = jit._CompileClock()
 
     def meanwhile(compiling: Any) -> None:
         start(compiling)
@@ -64,14 +64,14 @@ def test_threads_that_compile_at_once_are_counted_once(hands: Hands) -> None:
     hands.now = 2.0
     on_another_thread(meanwhile, compiling)
     hands.now = 7.0
-    assert compiling.so_far() == 7.0, "what is under way counts"
+    assert compiling.seconds_so_far() == 7.0, "what is under way counts"
     end(compiling)
     hands.now = 20.0
-    assert compiling.so_far() == 7.0
+    assert compiling.seconds_so_far() == 7.0
 
 
 def test_kernels_that_compile_others_are_counted_once_and_keeping_them_counts(hands: Hands) -> None:
-    compiling = jit._Compiling()
+    compiling = jit._CompileClock()
     start(compiling)
     hands.now = 1.0
     start(compiling)
@@ -80,15 +80,15 @@ def test_kernels_that_compile_others_are_counted_once_and_keeping_them_counts(ha
     compiling.on_end(event(jit.COMPILED))
     hands.now = 3.0
     compiling.on_end(event(jit.LOCKED))
-    assert compiling.so_far() == 3.0
+    assert compiling.seconds_so_far() == 3.0
 
 
 def test_a_kernel_that_is_at_hand_is_not_compiled(hands: Hands) -> None:
-    compiling = jit._Compiling()
+    compiling = jit._CompileClock()
     compiling.on_start(event(jit.LOCKED))
     hands.now = 4.0
     compiling.on_end(event(jit.LOCKED))
-    assert compiling.so_far() == 0.0
+    assert compiling.seconds_so_far() == 0.0
 
 
 def test_what_is_neither_learning_nor_compiling_is_reading(hands: Hands) -> None:

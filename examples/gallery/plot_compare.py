@@ -2,7 +2,8 @@
 Methods beside each other
 =========================
 
-``ss.compare`` runs several methods, ours and scikit-learn's, with several numbers of features on the same folds.
+``ss.compare`` runs several methods, ours and scikit-learn's, with several numbers of features on
+the same folds.
 """
 
 import matplotlib.pyplot as plt

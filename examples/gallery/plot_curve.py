@@ -2,8 +2,8 @@
 How many features are enough?
 =============================
 
-``curve=True`` measures, in the same pass, how accurate fewer features would have been. A number where
-the curve becomes flat is a good budget; ``n_features_to_select="auto"`` chooses it.
+``curve=True`` measures, in the same pass, how accurate fewer features would have been. A number
+where the curve becomes flat is a good budget; ``n_features_to_select="auto"`` chooses it.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,8 @@
 Pixels that tell digits apart
 =============================
 
-Ten classes: SOFS keeps one set of features that all classes share. The picture shows which pixels it keeps.
+Ten classes: SOFS keeps one set of features that all classes share. The picture shows which pixels
+it keeps.
 """
 
 import matplotlib.pyplot as plt

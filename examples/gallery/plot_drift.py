@@ -2,8 +2,8 @@
 A stream that changes
 =====================
 
-In the middle of the stream other features begin to matter. With ``forget`` old rows lose weight, and the
-selection follows.
+In the middle of the stream other features begin to matter. With ``forget`` old rows lose weight,
+and the selection follows.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 Fixed memory for any number of features
 =======================================
 
-With ``max_cells`` all features that are not kept share a table of that size. Kept features stay exact. The picture shows how
-small the table may be.
+With ``max_cells`` all features that are not kept share a table of that size. Kept features stay
+exact. The picture shows how small the table may be.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,9 @@
 Features that matter only together
 ==================================
 
-The class of the spiral depends on two features together: neither says anything alone, and no line separates the classes.
-Local learning finds both among hundreds of irrelevant features; a test of single features finds neither.
+The class of the spiral depends on two features together: neither says anything alone, and no line
+separates the classes. Local learning finds both among hundreds of irrelevant features; a test of
+single features finds neither.
 """
 
 import matplotlib.pyplot as plt

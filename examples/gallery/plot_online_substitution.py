@@ -2,8 +2,8 @@
 Columns that arrive over time
 =============================
 
-Online substitution keeps exactly k columns and replaces one whenever a newcomer improves the linear model. A second scan
-corrects what the first one missed.
+Online substitution keeps exactly k columns and replaces one whenever a newcomer improves the
+linear model. A second scan corrects what the first one missed.
 """
 
 import matplotlib.pyplot as plt

@@ -2,7 +2,8 @@
 Numbers with outliers
 =====================
 
-One row in twenty has a target that is far off. The Huber loss limits what a single row can do to the weights.
+One row in twenty has a target that is far off. The Huber loss limits what a single row can do to
+the weights.
 """
 
 import matplotlib.pyplot as plt

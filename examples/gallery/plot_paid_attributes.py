@@ -2,8 +2,9 @@
 Attributes that cost money
 ==========================
 
-``OFSPartial`` measures at most B attributes per row. In a share ``epsilon`` of the rows it explores: without
-exploration it never learns of better attributes, with too much it rarely uses the good ones.
+``OFSPartial`` measures at most B attributes per row. In a share ``epsilon`` of the rows it
+explores: without exploration it never learns of better attributes, with too much it rarely uses
+the good ones.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 The pictures of a run
 =====================
 
-``plot()`` of a record returns the pictures of its report: weights, mistakes over the stream, and when features entered and
-left.
+``plot()`` of a record returns the pictures of its report: weights, mistakes over the stream, and
+when features entered and left.
 """
 
 import matplotlib.pyplot as plt

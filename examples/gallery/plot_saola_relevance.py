@@ -2,8 +2,9 @@
 What SAOLA keeps
 ================
 
-SAOLA drops a column that says nothing about the target, and one that is redundant beside a kept column. Every
-group of five columns here is one signal with more and more noise: one column of each group is enough.
+SAOLA drops a column that says nothing about the target, and one that is redundant beside a kept
+column. Every group of five columns here is one signal with more and more noise: one column of each
+group is enough.
 """
 
 import matplotlib.pyplot as plt

@@ -2,9 +2,10 @@
 SOFS in four pictures
 =====================
 
-SOFS keeps a fixed number of features while rows arrive. Here 5 of 60 features are kept, and the first five
-are those that determine the class. After ten rows chance decides; after a hundred most of the right ones are in.
-Features that are not kept go on learning in the background, so that a good one can enter later.
+SOFS keeps a fixed number of features while rows arrive. Here 5 of 60 features are kept, and the
+first five are those that determine the class. After ten rows chance decides; after a hundred most
+of the right ones are in. Features that are not kept go on learning in the background, so that a
+good one can enter later.
 """
 
 import matplotlib.pyplot as plt

@@ -2,8 +2,8 @@
 How stable is a selection?
 ==========================
 
-Select again from random halves of the samples and count how often each feature comes out. With 72 samples many genes are
-as good as each other, and few are selected from most halves.
+Select again from random halves of the samples and count how often each feature comes out. With 72
+samples many genes are as good as each other, and few are selected from most halves.
 """
 
 import matplotlib.pyplot as plt

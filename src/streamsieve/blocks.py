@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from .errors import DataError
 from .values import (
     ascends,
+    check_usable,
     from_zero,
     frozen,
     is_sparse,
+    normalize_labels,
     refuse_unfit,
-    refuse_unusable,
-    simple_labels,
 )
 
 Number = TypeVar("Number", bound=np.generic)
@@ -84,11 +84,11 @@ class RowBlock:
         )
         put(self, "values", frozen(values, np.float32))
         if self.y is not None:
-            refuse_unusable(self.y, "y", self.origin)
+            check_usable(self.y, "y", self.origin)
             put(
                 self,
                 "y",
-                simple_labels(check_one_per_row(self.y, self.n_rows, "labels"), self.origin),
+                normalize_labels(check_one_per_row(self.y, self.n_rows, "labels"), self.origin),
             )
         if self.sample_weight is not None:
             weights = check_one_per_row(self.sample_weight, self.n_rows, "weights")
@@ -213,7 +213,7 @@ class RowBlock:
         matrix[np.repeat(np.arange(self.n_rows), np.diff(self.indptr)), self.indices] = self.values
         return matrix
 
-    def without_weightless(self) -> RowBlock:
+    def without_zero_weights(self) -> RowBlock:
         """Return the rows that count: rows of weight 0 are as good as absent."""
         if self.sample_weight is None or self.sample_weight.all():
             return self

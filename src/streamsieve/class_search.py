@@ -20,8 +20,8 @@ from .errors import spell
 from .kernels.jit import compile_seconds
 from .registry import methods_for
 from .selectors.base import AnyLearner
-from .selectors.diagnosis import MAX_NAMED, Remark
-from .sources.base import DataSource, by_rows
+from .selectors.diagnosis import MAX_NAMED, Finding
+from .sources.base import DataSource, as_row_source
 from .sources.labels import FIRST_ROWS, classes_with
 from .sources.writers import label_text
 from .targets import MAX_PLAUSIBLE_CLASSES, NewLabelError, NotClassesError
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 Attempt = Callable[[Any | None, bool], "Training"]  # of the classes, and whether it is a restart
 
 
-def with_all_classes(
+def train_with_all_classes(
     learner: AnyLearner, source: DataSource, classes: Any | None, attempt: Attempt
 ) -> Training:
     """Return the result of ``attempt`` with the classes given, or with all classes of the data.
@@ -55,7 +55,9 @@ def with_all_classes(
                 )
                 break
             except NewLabelError as error:
-                new_classes = classes_with(by_rows(source), error.label) if can_search else None
+                new_classes = (
+                    classes_with(as_row_source(source), error.label) if can_search else None
+                )
                 if new_classes is None or (
                     classes_found is not None and new_classes.size <= classes_found.size
                 ):
@@ -74,7 +76,7 @@ def with_all_classes(
         ):
             done.seconds[name] += seconds
         if rows >= FIRST_ROWS:
-            done.remarks.append(restart_remark(rows, classes_found))
+            done.findings.append(restart_remark(rows, classes_found))
     return done
 
 
@@ -87,7 +89,7 @@ def naming_methods(learner: AnyLearner) -> Iterator[None]:
         raise NotClassesError(error.what, methods_for("numbers", learner.reads)) from None
 
 
-def restart_remark(rows: int, classes: NDArray[Any]) -> Remark:
+def restart_remark(rows: int, classes: NDArray[Any]) -> Finding:
     """Return the remark that learning was started again."""
     message = (
         f"another label appeared after {rows:,} rows, so learning started again with all"
@@ -98,7 +100,7 @@ def restart_remark(rows: int, classes: NDArray[Any]) -> Remark:
         for label in classes[:MAX_NAMED].tolist()
     ]
     named += ["..."] if classes.size > MAX_NAMED else []
-    return Remark(
+    return Finding(
         "began again",
         "note",
         message,

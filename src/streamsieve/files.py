@@ -34,7 +34,7 @@ def replacing(path: Path, follow: bool = True) -> Iterator[Path]:
     error.
     """
     if not follow:
-        is_there(path)
+        file_exists(path)
     if path.is_dir():
         raise UsageError(f"{path}: is a folder; name a file in it")
     if not path.parent.is_dir():
@@ -119,7 +119,7 @@ def lock(descriptor: int) -> Lock:
     return "ours"
 
 
-def is_there(path: Path) -> bool:
+def file_exists(path: Path) -> bool:
     """Return True if there is a regular file; raise DataError for anything else but an absent file.
 
     For folders that may come from a stranger: a link in them may name any file of the user, and a

@@ -44,7 +44,7 @@ def describe_method(method: str) -> dict[str, Any]:
         "reads": selected.reads,
         "targets": sorted(selected.targets),
         "predicts": selected.predicts,
-        "groups": selected.knows_groups,
+        "groups": selected.supports_groups,
         "example": _example(selected),
         "parameters": [parameter._asdict() for parameter in parameters],
         "params": {parameter.name: parameter.default for parameter in parameters},
@@ -113,6 +113,6 @@ def _example(method: Method) -> str:
     """Return an example of a command with the method."""
     file = "train.svm" if method.reads == "rows" else "train.csv --target y"
     budget = " -k 20" if "n_features_to_select" in method.parameter_names else ""
-    groups = " --groups groups.txt" if method.knows_groups else ""
+    groups = " --groups groups.txt" if method.supports_groups else ""
     test = f" --test {file.partition(' ')[0].replace('train', 'test')}" if method.predicts else ""
     return f"streamsieve select {file} -m {method.name}{budget}{groups}{test} -o run"

@@ -160,7 +160,7 @@ class Recording:
             return
         if learner.reads == "rows":
             self.trace.append(trace_point(learner))
-        kept = learner.results.kept_now()
+        kept = learner.results.current_selection()
         if kept is not None:
             self._history_of(learner).note(count, *kept)
 

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .errors import DataError, prefix, row_prefix, spell
-from .values import refuse_unusable, simple_labels
+from .values import check_usable, normalize_labels
 
 Kind = Literal["classes", "numbers"]
 TASKS = ("auto", "classification", "regression")
@@ -108,8 +108,8 @@ def read_target(
 
     Numbers are used as they are, also as classes; text counts as 0, 1, ... in sorted order.
     """
-    refuse_unusable(y, "y", origin)
-    y = simple_labels(np.asarray(y), origin)
+    check_usable(y, "y", origin)
+    y = normalize_labels(np.asarray(y), origin)
     if y.ndim != 1 or not y.size:
         raise DataError(
             f"{prefix(origin)}the target must be one value per row, not an array of shape {y.shape}"
@@ -350,7 +350,7 @@ class Labels:
             )
         return NewLabelError(f"{where}label {show(label)} {cure}", label)
 
-    def refuse_one_class(self, origin: str) -> None:
+    def check_two_classes(self, origin: str) -> None:
         """Raise DataError, at the end of the data, if fewer than two classes were met."""
         if np.count_nonzero(self.counts) >= 2:
             return
@@ -381,8 +381,8 @@ class Labels:
 
 def as_classes(classes: Any) -> NDArray[Any]:
     """Return the classes that a user gives, as labels."""
-    refuse_unusable(classes, "classes")
-    return simple_labels(np.asarray(classes))
+    check_usable(classes, "classes")
+    return normalize_labels(np.asarray(classes))
 
 
 def classes_from_text(texts: NDArray[Any], kind: str) -> NDArray[Any]:

@@ -14,17 +14,17 @@ from typing import Any, Generic, NamedTuple, TypeVar
 from numpy.typing import NDArray
 
 from .blocks import ColumnBlock, RowBlock
-from .class_search import with_all_classes
+from .class_search import train_with_all_classes
 from .errors import DataError, UsageError
 from .kernels.jit import compile_seconds
 from .machine import program_loaded, refuse_beyond_limit
 from .recording import Recording, Trace, next_look
 from .selectors.base import AnyLearner
-from .selectors.diagnosis import Look, Remark, Sample, no_groups
-from .selectors.matrix.data import Matrix, MatrixLook, matrix_of
-from .sources.base import ColumnSource, DataSource, Missing, Report, by_rows
-from .sources.columns import OrderedColumns, by_columns
-from .sources.groups import Grouping, given_groups, grouping_of
+from .selectors.diagnosis import DataSample, Finding, RowSample, describe_no_groups
+from .selectors.matrix.data import Matrix, MatrixSample, read_matrix
+from .sources.base import ColumnSource, DataSource, Missing, Report, as_row_source
+from .sources.columns import OrderedColumns, as_column_source
+from .sources.groups import Grouping, grouping_of, parse_groups
 
 logger = logging.getLogger("streamsieve")
 
@@ -57,14 +57,14 @@ class Checkpoint(NamedTuple):
 class Training:
     """The cost of a training: seconds in all, reading, learning and compiling; and its records.
 
-    ``trace`` has the mistakes on the way, and ``remarks`` are findings for the user. ``history``
+    ``trace`` has the mistakes on the way, and ``findings`` are findings for the user. ``history``
     has the changes of the selection, if they were recorded, and ``details`` describe a training on
     several workers.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
     trace: Trace = field(default_factory=list)
-    remarks: list[Remark] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
     history: dict[str, Any] | None = None
     details: dict[str, Any] = field(default_factory=dict)
 
@@ -84,13 +84,13 @@ class Feed(ABC, Generic[B]):
 
     def feature_names(self) -> NDArray[Any] | None:
         """Return the names of all features that are known at the start."""
-        return self.source.all_names()
+        return self.source.read_feature_names()
 
-    def look(self) -> Look:
+    def sample(self) -> DataSample:
         """Return a sample of the data, after the last block."""
-        return Look()
+        return DataSample()
 
-    def remarks(self, learner: AnyLearner) -> list[Remark]:
+    def findings(self, learner: AnyLearner) -> list[Finding]:
         """Return findings for the user on the data, for this learner."""
         return []
 
@@ -112,20 +112,20 @@ class RowFeed(Feed[RowBlock]):
 
     def __init__(self, source: DataSource, missing: Missing) -> None:
         super().__init__(source, None, source.n_rows)
-        self.rows, self.missing = by_rows(source), missing
-        self.sample = Sample()
+        self.rows, self.missing = as_row_source(source), missing
+        self.row_sample = RowSample()
 
     def blocks(self) -> Iterator[RowBlock]:
-        self.sample = Sample()
+        self.row_sample = RowSample()
         for rows in self.rows.row_blocks(self.missing):
             # learners count rows, and identify them by their number
-            block = rows.without_weightless()
+            block = rows.without_zero_weights()
             if self.missing == "error":  # otherwise there are values that must not be read
-                self.sample.add(block)
+                self.row_sample.add(block)
             yield block
 
-    def look(self) -> Look:
-        return self.sample
+    def sample(self) -> DataSample:
+        return self.row_sample
 
     def size(self, block: RowBlock) -> int:
         return block.n_rows
@@ -151,15 +151,15 @@ class ColumnFeed(Feed[ColumnBlock]):
         report: Report | None,
         wants_groups: bool = False,
     ) -> None:
-        given = groups if groups is None or isinstance(groups, Grouping) else given_groups(groups)
-        columns: ColumnSource = by_columns(source, report)
+        given = groups if groups is None or isinstance(groups, Grouping) else parse_groups(groups)
+        columns: ColumnSource = as_column_source(source, report)
         if (
             given is None
             and wants_groups
             and source.encoding is not None
             and source.encoding.has_groups
         ):
-            given = given_groups(source.encoding.groups)
+            given = parse_groups(source.encoding.groups)
         if given is None or isinstance(given, Grouping):
             self.groups: Grouping | None = given
         else:
@@ -177,13 +177,13 @@ class ColumnFeed(Feed[ColumnBlock]):
         for block in self.columns.column_blocks():
             yield block if self.groups is None else block.derived(groups=self.groups.of(block))
 
-    def remarks(self, learner: AnyLearner) -> list[Remark]:
-        if not learner.method.knows_groups or self.columns.facts.has_groups:
+    def findings(self, learner: AnyLearner) -> list[Finding]:
+        if not learner.method.supports_groups or self.columns.facts.has_groups:
             return []
         return (
             []
             if self.groups is not None and self.groups.n_groups < self.groups.n_features
-            else [no_groups()]
+            else [describe_no_groups()]
         )
 
     def size(self, block: ColumnBlock) -> int:
@@ -199,7 +199,7 @@ class MatrixFeed(Feed[Matrix]):
     unit = "features"
 
     def __init__(self, source: DataSource, y: NDArray[Any] | None, report: Report | None) -> None:
-        self.matrix, target = matrix_of(source, report)
+        self.matrix, target = read_matrix(source, report)
         super().__init__(source, target if y is None else y, self.matrix.n_features)
 
     def blocks(self) -> Iterator[Matrix]:
@@ -211,8 +211,8 @@ class MatrixFeed(Feed[Matrix]):
     def part(self, block: Matrix, start: int, stop: int) -> Matrix:
         return block
 
-    def look(self) -> Look:
-        return MatrixLook(self.matrix)
+    def sample(self) -> DataSample:
+        return MatrixSample(self.matrix)
 
 
 def reporter(watch: Watch | None, source: DataSource) -> Report:
@@ -271,7 +271,7 @@ def train(
             recording.restart()
         return train_with(learner, source, y, classes, groups, watch, checkpoint, recording)
 
-    return with_all_classes(learner, source, classes, attempt)
+    return train_with_all_classes(learner, source, classes, attempt)
 
 
 def train_with(
@@ -287,7 +287,7 @@ def train_with(
     """Learn from a source with the classes that are known. This is the only loop over blocks."""
     done, clock, report = Training(), Clock(), reporter(watch, source)
     logger.info("reading %s", source.name)
-    learner.note_source(source)
+    learner.use_source(source)
     feed = feed_for(learner, source, y, groups, report)
     passes = learner.passes_over(feed.source)
     if passes > 1 and not feed.source.rewindable:
@@ -322,10 +322,10 @@ def train_with(
     logger.info("read all of %s: %s %s learned", source.name, f"{learner.n_learned:,}", feed.unit)
     with clock.learning():
         learner.finish(source.name)
-        done.remarks = [
-            *learner.results.diagnosis(feed.look()),
-            *feed.remarks(learner),
-            *remarks_on(source),
+        done.findings = [
+            *learner.results.diagnosis(feed.sample()),
+            *feed.findings(learner),
+            *findings_on(source),
         ]
         if recording is not None:
             recording.finish(learner)
@@ -360,9 +360,9 @@ class Clock:
         return {"total": total, "read": reading, "learn": self.learned, "compile": compiling}
 
 
-def remarks_on(source: DataSource) -> list[Remark]:
+def findings_on(source: DataSource) -> list[Finding]:
     """Return findings for the user on how data was read."""
-    return [Remark(note.kind, "note", note.message, note.advice) for note in source.facts.notes]
+    return [Finding(note.kind, "note", note.message, note.advice) for note in source.facts.notes]
 
 
 def feed_for(
@@ -376,7 +376,7 @@ def feed_for(
     if learner.reads == "rows":
         return RowFeed(source, learner.missing_rows)
     if learner.reads == "columns":
-        return ColumnFeed(source, y, groups, report, learner.method.knows_groups)
+        return ColumnFeed(source, y, groups, report, learner.method.supports_groups)
     return MatrixFeed(source, y, report)
 
 

@@ -65,7 +65,7 @@ def is_sparse(matrix: Any) -> bool:
     return hasattr(matrix, "tocsr")
 
 
-def refuse_unusable(values: Any, what: str, origin: str = "") -> None:
+def check_usable(values: Any, what: str, origin: str = "") -> None:
     """Raise DataError for a matrix, table, labels or weights that cannot be used without loss.
 
     That includes a sparse matrix with invalid indices. ``what`` is their name for the caller, such
@@ -79,10 +79,10 @@ def refuse_unusable(values: Any, what: str, origin: str = "") -> None:
     if is_sparse(values):
         refuse_broken(values, what, origin)
     for column, loss in losses_in(values):
-        raise unusable(what if column is None else f"column {column!r}", loss, origin)
+        raise unusable_error(what if column is None else f"column {column!r}", loss, origin)
 
 
-def unusable(what: str, loss: str, origin: str) -> DataError:
+def unusable_error(what: str, loss: str, origin: str) -> DataError:
     """Return the error for values that would lose something."""
     # as the checks of scikit-learn require
     start = "Complex data not supported: " if loss == COMPLEX else ""
@@ -162,7 +162,7 @@ def loss_among(objects: NDArray[Any]) -> str | None:
 # ---- labels
 
 
-def simple_labels(labels: NDArray[Any], origin: str = "") -> NDArray[Any]:
+def normalize_labels(labels: NDArray[Any], origin: str = "") -> NDArray[Any]:
     """Return labels in a form that a model file can hold: text, or numbers in native byte order.
 
     Objects that are numbers become such. A missing label, None, is left to the caller.
@@ -202,12 +202,12 @@ def simple_labels(labels: NDArray[Any], origin: str = "") -> NDArray[Any]:
 # ---- sparse matrices
 
 
-def sound_sparse(matrix: Any, what: str, origin: str = "") -> Any:
+def check_sparse(matrix: Any, what: str, origin: str = "") -> Any:
     """Return a sparse matrix as CSR or CSC with valid indices of a standard integer type.
 
     Raise DataError if an index is out of range.
     """
-    refuse_unusable(matrix, what, origin)
+    check_usable(matrix, what, origin)
     if matrix.format not in ("csr", "csc"):
         matrix = matrix.tocsr()
         refuse_broken(matrix, what, origin)  # some formats have no indices before the conversion
@@ -285,7 +285,7 @@ def ascends(indptr: NDArray[Any], indices: NDArray[Any]) -> bool:
 def refuse_unfit(what: str, indptr: Any, indices: Any, values: Any, width: int) -> None:
     """Raise DataError if arrays do not form a valid block; the kernels do not check them."""
     for name, array in (("indptr", indptr), ("indices", indices), ("values", values)):
-        refuse_unusable(array, name)
+        check_usable(array, name)
     lines, ids, numbers = (np.asarray(array) for array in (indptr, indices, values))
     same_size = lines.size and lines[-1] <= ids.size == numbers.size
     if not same_size or (numbers.size and numbers.dtype.kind not in "biuf"):

@@ -189,7 +189,7 @@ def check_refused_columns_leave_no_trace(make: Maker) -> None:
         block = columns_of(X[:, start : start + 20], start)
         learner.partial_fit_block(block)
         uninterrupted.partial_fit_block(block)
-        if not learner.learner.rule.takes_again:
+        if not learner.learner.rule.allows_repeats:
             assert_refused_without_trace(
                 learner, columns_of(X[:, :3], ids=np.array([90, 91, 90])), "appears twice"
             )

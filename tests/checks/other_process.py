@@ -31,7 +31,7 @@ for line in requests:
 """
 
 
-def in_other_process(script: str, arguments: list[str], **environment: str) -> Any:
+def run_in_other_process(script: str, arguments: list[str], **environment: str) -> Any:
     """Run a script in another process and return its variable ``found``, which must fit in JSON.
 
     ``arguments`` are in ``sys.argv[1:]``.

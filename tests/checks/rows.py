@@ -20,7 +20,7 @@ from streamsieve.targets import Kind
 from tests.checks import maker
 from tests.checks.data import BUDGET, FEATURES, ROWS, sparse_stream
 from tests.checks.maker import assert_refused_without_trace
-from tests.checks.other_process import in_other_process
+from tests.checks.other_process import run_in_other_process
 
 # the state of a target that depends on the names of labels, or on blocks
 OF_LABELS = ("classes", "label_order")
@@ -60,7 +60,7 @@ def learned(selector: Any) -> dict[str, Any]:
     selection = selector.selection()
     learner = selector.learner
     memory, results = learner.memory, learner.results
-    rungs = [] if memory.rungs is None else memory.rungs.rungs
+    small_budgets = [] if memory.small_budgets is None else memory.small_budgets.members
     arrays = arrays_of(memory.target.state()).items()
     target = {
         name: np.nan_to_num(array).tolist() for name, array in arrays if name not in OF_LABELS
@@ -69,8 +69,8 @@ def learned(selector: Any) -> dict[str, Any]:
         "indices": selection.indices.tolist(),
         "scores": selection.scores.tolist(),
         "weights": weights_of(selector, memory.state),
-        "rungs": [weights_of(selector, rung.state) for rung in rungs],
-        "curve": results.findings().curve,
+        "small_budgets": [weights_of(selector, small.state) for small in small_budgets],
+        "curve": results.result_summary().curve,
         "bias": learner.rule.bias(memory.state).tolist(),
         "counters": list(results.counters()),
         "rows": selector.n_rows_,
@@ -80,7 +80,7 @@ def learned(selector: Any) -> dict[str, Any]:
 
 def weights_of(selector: Any, state: Any) -> list[Any]:
     """Return the weights of kept features in ascending order of their ids."""
-    ids, weights, _ = selector.learner.kept_in(state)
+    ids, weights, _ = selector.learner.kept_by_state(state)
     sorted_weights: list[Any] = weights[np.argsort(ids)].tolist()
     return sorted_weights
 
@@ -184,8 +184,8 @@ def check_kernels_agree_with_plain_python(make: Maker) -> None:
     assert interpreted["indices"] == compiled["indices"]
     assert interpreted["counters"][:2] == compiled["counters"][:2]
     for actual, expected in zip(
-        [interpreted["weights"], *interpreted["rungs"]],
-        [compiled["weights"], *compiled["rungs"]],
+        [interpreted["weights"], *interpreted["small_budgets"]],
+        [compiled["weights"], *compiled["small_budgets"]],
         strict=True,
     ):
         np.testing.assert_allclose(actual, expected, rtol=1e-6)
@@ -315,7 +315,7 @@ def spread_out(block: RowBlock, spread: int) -> RowBlock:
 def learn_elsewhere(script: str, arguments: list[str], **environment: str) -> dict[str, Any]:
     """Run a script that makes ``selector`` in another process; return what it learned."""
     report = "from tests.checks.rows import learned; found = learned(selector)"
-    results: dict[str, Any] = in_other_process(
+    results: dict[str, Any] = run_in_other_process(
         f"import sys\n{script}{report}", arguments, **environment
     )
     return results

@@ -20,7 +20,7 @@ def assert_same(first: Any, second: Any) -> None:
     assert a.arrays.keys() == b.arrays.keys()
     for name, array in a.arrays.items():
         np.testing.assert_array_equal(array, b.arrays[name], err_msg=name)
-    assert first.results.findings() == second.results.findings()
+    assert first.results.result_summary() == second.results.result_summary()
     x, y = first.results.selection(), second.results.selection()
     np.testing.assert_array_equal(x.indices, y.indices)
     np.testing.assert_array_equal(x.scores, y.scores)

@@ -24,7 +24,7 @@ from streamsieve.errors import RunError
 from streamsieve.registry import METHODS, find_method
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import ColumnBlockSource, ColumnSource, DataSource
-from streamsieve.sources.columns import by_columns
+from streamsieve.sources.columns import as_column_source
 from streamsieve.sources.synthetic import SubstitutionSource
 from streamsieve.sources.writers import write_columns
 from streamsieve.training import Progress, train
@@ -46,7 +46,7 @@ VARIANTS = pytest.mark.parametrize(("method", "params"), METHODS_AND_PARAMETERS)
 
 @cache
 def leukemia() -> ColumnSource:
-    return by_columns(open_source(LEUKEMIA))
+    return as_column_source(open_source(LEUKEMIA))
 
 
 def correlated(n_rows: int = 300, n_features: int = 600, seed: int = 0) -> ArraySource:
@@ -210,8 +210,8 @@ def test_columns_without_values_and_constant_ones_are_counted():
     single, sharded = sequential(source), in_shards(source, 3)
     assert single.results.n_constant_ == sharded.results.n_constant_ == 15
     assert (
-        single.results.findings().details["constant"]
-        == sharded.results.findings().details["constant"]
+        single.results.result_summary().details["constant"]
+        == sharded.results.result_summary().details["constant"]
     )
 
 
@@ -232,7 +232,7 @@ def test_groups_may_be_cut(n_workers, length):
     assert jaccard(single, sharded) >= 0.7
     selection = sharded.results.selection()
     np.testing.assert_array_equal(selection.groups, selection.indices // length)
-    assert sharded.results.findings().details["groups"] == selection.groups.tolist()
+    assert sharded.results.result_summary().details["groups"] == selection.groups.tolist()
 
 
 def test_groups_of_a_file_are_known(tmp_path):
@@ -250,7 +250,7 @@ def test_nothing_may_be_left():
     learner = in_shards(source, 3, params={"alpha": 1e-12})
     assert len(learner.results.selection()) == 0
     assert learner.results.counts_["irrelevant"] == 20
-    assert [remark.kind for remark in learner.training.remarks] == ["nothing selected"]
+    assert [finding.kind for finding in learner.training.findings] == ["nothing selected"]
 
 
 def test_fewer_columns_than_workers():
@@ -341,7 +341,7 @@ def test_what_a_training_took_is_noted():
 
 
 def test_methods_that_do_not_select_again_take_one_worker():
-    can = [method for method in METHODS if find_method(method).selects_again]
+    can = [method for method in METHODS if find_method(method).can_select_again]
     assert can == ["saola", "group-saola", "online-substitution"]
     with pytest.raises(
         UsageError, match=r"alpha-investing needs all columns .* saola, group-saola, online-subst"
@@ -355,7 +355,7 @@ def test_methods_that_do_not_select_again_take_one_worker():
 def test_a_value_that_is_missing_is_named_with_its_file(tmp_path):
     source = correlated(n_features=60)
     source.matrix[17, 43] = np.nan
-    write_columns(tmp_path / "columns.arrow", by_columns(source))
+    write_columns(tmp_path / "columns.arrow", as_column_source(source))
     for engine in (ThreadEngine, ProcessEngine):
         with pytest.raises(
             DataError, match=r"columns\.arrow: column 'column 43' is missing in row 18"

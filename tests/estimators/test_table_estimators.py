@@ -13,7 +13,7 @@ import pytest
 import streamsieve as ss
 from streamsieve.blocks import columns_of, dense_block
 from streamsieve.registry import merge_models
-from streamsieve.sources.frames import encoded_matrix
+from streamsieve.sources.frames import encode_frame
 
 RANDOM = np.random.default_rng(7)
 ROWS = 120
@@ -56,7 +56,7 @@ def test_transform_gives_the_selected_features(model):
 @pytest.mark.parametrize("estimator", [ss.SOFS, ss.PET, ss.OGD])
 def test_standardised_tables_with_text_are_predicted_and_learned_in_any_form(estimator):
     model = estimator(4, normalize="standard").fit(FRAME, CHURN)
-    matrix = encoded_matrix(FRAME, model.learner.features.encoding, "", known=True)
+    matrix = encode_frame(FRAME, model.learner.features.encoding, "", known=True)
     encoded = pd.DataFrame(matrix.toarray(), columns=model.feature_names_in_)
     expected = model.decision_function(FRAME)
     assert np.array_equal(model.decision_function(encoded), expected)

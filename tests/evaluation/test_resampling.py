@@ -37,7 +37,9 @@ def same(first: StabilitySelection, second: StabilitySelection) -> bool:
 @pytest.mark.parametrize(("method", "kind"), CASES)
 def test_every_method_has_frequencies(method: str, kind: Any) -> None:
     described = find_method(method)
-    params: dict[str, Any] = {"groups": [0, 0, 1, 1, 2, 2, 3, 3]} if described.knows_groups else {}
+    params: dict[str, Any] = (
+        {"groups": [0, 0, 1, 1, 2, 2, 3, 3]} if described.supports_groups else {}
+    )
     if "n_features_to_select" in described.parameter_names:
         params["n_features_to_select"] = 4  # one for each worker of asyos
     result = stability_selection((X, TARGETS[kind]), method, n_resamples=2, seed=3, **params)

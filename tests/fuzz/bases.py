@@ -58,7 +58,7 @@ def trained(
         )
         learner.partial_fit_block(dense_block(X.toarray(), y))
     elif learner.reads == "columns":
-        groups = np.arange(FEATURES) // 3 if learner.method.knows_groups else None
+        groups = np.arange(FEATURES) // 3 if learner.method.supports_groups else None
         names = np.array([f"gene {k}" for k in range(FEATURES)], object)
         learner.start(y=y)
         learner.partial_fit_block(
@@ -119,7 +119,7 @@ def of_a_table(method: str, kind: str) -> Model:
     )
     source = open_source((table_of(X), y), missing="mean")
     groups = [("genes", "looks", "\x1b[31m<b>")[j % 3] for j in range(source.n_features or 0)]
-    train(learner, source, groups=groups if learner.method.knows_groups else None)
+    train(learner, source, groups=groups if learner.method.supports_groups else None)
     model: Model = learner.model()
     return model.copy()
 

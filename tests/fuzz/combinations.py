@@ -210,7 +210,7 @@ def draw(number: random.Random) -> Combination:
         classes=labels != "numbers" and happens(0.2 if learner.reads == "rows" else 0.01),
         groups=(
             number.choice(("lines", "pairs"))
-            if not texts and happens(0.7 if learner.knows_groups else 0.01)
+            if not texts and happens(0.7 if learner.supports_groups else 0.01)
             else ""
         ),
         random_state=number.randrange(100) if "random_state" in parameter_names else None,

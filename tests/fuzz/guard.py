@@ -125,8 +125,8 @@ def main(seed: int, count: int) -> None:
         ) + b"\n"  # kernels are given complete lines
         for name, parse in PARSERS.items():
             print(name, line.hex(), flush=True)
-            for placed in (guarded.at_end, guarded.at_start):
-                parse(placed(line))
+            for place_text in (guarded.at_end, guarded.at_start):
+                parse(place_text(line))
     print("done", flush=True)
 
 

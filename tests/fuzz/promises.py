@@ -84,7 +84,7 @@ def exemption(promise: str, c: Combination) -> str:
         "onehot",
         "error",
     )
-    no_argument = bool(c.groups and not learner.method.knows_groups) or (
+    no_argument = bool(c.groups and not learner.method.supports_groups) or (
         c.classes and learner.reads != "rows"
     )
     useless_test = c.test and not learner.method.predicts

@@ -14,12 +14,12 @@ MANY = 10_000
 
 def refuse_findings(numbers: range, few: bool = False) -> Counter[str]:
     outcomes: Counter[str] = Counter()
-    findings = []
+    faults = []
     for outcome, finding in campaign(numbers, few=few):
         outcomes[outcome] += 1
-        findings += [finding] if finding else []
-    assert not findings, "\n".join(
-        f"{item.number}: {item.fault}: {item.what}\n{item.detail}" for item in findings
+        faults += [finding] if finding else []
+    assert not faults, "\n".join(
+        f"{item.number}: {item.fault}: {item.what}\n{item.detail}" for item in faults
     )
     return outcomes
 

@@ -13,7 +13,7 @@ from streamsieve.model import Model
 from streamsieve.registry import find_method
 from streamsieve.selection import Selection
 from streamsieve.sources import open_like
-from streamsieve.sources.base import by_rows
+from streamsieve.sources.base import as_row_source
 from streamsieve.sources.named_rows import named_block
 from streamsieve.sources.options import ReadOptions
 
@@ -63,7 +63,7 @@ def rows_for(learner: Any, n: int, seed: int) -> RowBlock:
         return named.derived(y=y)
     if learner.features.encoding is not None:
         source = open_like((table_of(X), y), ReadOptions(), None, learner.features.encoding)
-        return next(iter(by_rows(source).row_blocks()))
+        return next(iter(as_row_source(source).row_blocks()))
     return dense_block(X.toarray(), y)
 
 
@@ -94,7 +94,7 @@ def learn(learner: Any) -> None:
         first = max(100, learner.results.n_features_in_)
         if learner.features.encoding is not None:  # no feature more than its table has
             return
-        groups = np.arange(10**6, 10**6 + FEATURES) // 3 if learner.method.knows_groups else None
+        groups = np.arange(10**6, 10**6 + FEATURES) // 3 if learner.method.supports_groups else None
         names = np.array([f"n{k}" for k in range(FEATURES)], object)
         ids = np.arange(first, first + FEATURES)
         learner.partial_fit_block(columns_of(X, ids=ids, names=names, groups=groups))
@@ -118,7 +118,7 @@ def use_learner(learner: Any) -> str:
     steps = (
         lambda: check_selection(learner),
         lambda: predict(learner),
-        lambda: learner.results.findings(),
+        lambda: learner.results.result_summary(),
         lambda: learn(learner),
         lambda: check_selection(learner),
         lambda: predict(learner),

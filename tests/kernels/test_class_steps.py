@@ -9,7 +9,7 @@ import pytest
 
 from streamsieve.kernels.rows import class_steps as steps
 from streamsieve.kernels.rows import signal_steps
-from streamsieve.kernels.rows.storing import NEAREST, rounded, storable
+from streamsieve.kernels.rows.storing import NEAREST, clip_precision, rounded
 
 SCALE = 0.25
 
@@ -210,4 +210,4 @@ def test_a_chance_of_0_is_a_chance() -> None:
         signal_steps.learn_cells(
             np.array([3]), np.array([x]), new, 1, 1.0, 1.0, noise, 1.0, 1.0, -9.0, 9.0, key
         )
-        assert new[0, 0] == rounded(storable(start + x * x), noise)
+        assert new[0, 0] == rounded(clip_precision(start + x * x), noise)

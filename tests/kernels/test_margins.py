@@ -16,12 +16,12 @@ from streamsieve.kernels.matrix.pairs import (
     STANDARD,
     TILE,
     add_distances,
+    distance_deviation,
     gather_columns,
     gather_lines,
     gather_sparse,
     measure_block,
     scale_block,
-    spread_of,
 )
 from streamsieve.kernels.matrix.relief import (
     fold_pairs,
@@ -76,7 +76,7 @@ def test_margins_are_expected_over_all_pairs(n_features: int) -> None:
     lines = random.standard_normal((n_features, N_ROWS)).astype(np.float32)
     A = random.standard_normal((N_ROWS, N_ROWS)).astype(np.float32)
     np.fill_diagonal(A, 0.0)
-    n_lines = -(-N_ROWS // kernels.STEP) * kernels.STEP
+    n_lines = -(-N_ROWS // kernels.ROWS_AT_ONCE) * kernels.ROWS_AT_ONCE
     margins = np.full((n_features, WIDTH), 9.0, np.float32)
     kernels.expect_margins(
         padded(lines), above_diagonal(A, n_lines), above_diagonal(A.T, n_lines), margins
@@ -103,10 +103,10 @@ def test_margins_add_up_and_features_gain() -> None:
     kernels.add_up_margins(margins, weights, 1, 5, total)
     np.testing.assert_allclose(total, 0.5 + weights[1:5] @ z[1:5], rtol=1e-12)
     margin = np.append(np.linspace(-800.0, 800.0, N_ROWS - 2), [0.0, 1.0])
-    kernels.pull_of(np.append(margin, np.zeros(WIDTH - N_ROWS)), N_ROWS, pull)
+    kernels.compute_pull(np.append(margin, np.zeros(WIDTH - N_ROWS)), N_ROWS, pull)
     np.testing.assert_allclose(pull[:N_ROWS], np.exp(-np.logaddexp(0.0, margin)), rtol=1e-12)
     assert not pull[N_ROWS:].any()
-    kernels.gains(margins, pull, 2, 6, gain)
+    kernels.compute_gains(margins, pull, 2, 6, gain)
     np.testing.assert_allclose(gain, [-1.0, -1.0, *(z[2:] @ pull)], rtol=1e-12)
 
 
@@ -114,7 +114,7 @@ def test_the_descent_goes_along_the_gradient() -> None:
     margins, v, z = descent_problem()
     active, regularization = np.array([5, 0, 2, 3]), 0.7
     pull, b, c, d = np.zeros(WIDTH), np.full(WIDTH, 2.0), np.full(WIDTH, 3.0), np.full(6, 9.0)
-    kernels.pull_of((v**2) @ z, N_ROWS, pull)
+    kernels.compute_pull((v**2) @ z, N_ROWS, pull)
     along, length = kernels.descend(margins, v, pull, regularization, active, 1, 4, d, b, c)
     moved = active[1:4]
     small = 1e-6
@@ -252,11 +252,13 @@ def test_distances_are_added_up_over_all_features() -> None:
     expected = 0.25 + np.abs(lines[:, :, None] - lines[:, None, :]).sum(axis=0, dtype=float)
     above = np.triu_indices(N_ROWS, 1)
     np.testing.assert_allclose(distances[above], expected[above], rtol=1e-5)
-    assert spread_of(distances, N_ROWS) == pytest.approx(expected[above].std(), rel=1e-4)
+    assert distance_deviation(distances, N_ROWS) == pytest.approx(expected[above].std(), rel=1e-4)
 
 
 def test_the_spread_of_one_pair_or_of_none_is_0() -> None:
-    assert spread_of(np.full((2, 2), 3.0), 2) == spread_of(np.ones((1, 1)), 1) == 0.0
+    assert (
+        distance_deviation(np.full((2, 2), 3.0), 2) == distance_deviation(np.ones((1, 1)), 1) == 0.0
+    )
 
 
 # ---- ReliefF and I-RELIEF

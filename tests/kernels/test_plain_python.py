@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from streamsieve.registry import METHODS
-from tests.checks.other_process import in_other_process
+from tests.checks.other_process import run_in_other_process
 
 from .answers import answers
 from .readings import readings
@@ -23,7 +23,7 @@ def interpreted(module: str, call: str) -> Any:
         f"import sys; sys.path.insert(0, sys.argv[1]); from tests.kernels.{module} import *; found"
         f" = {call}"
     )
-    return in_other_process(script, [str(ROOT)], NUMBA_DISABLE_JIT="1")
+    return run_in_other_process(script, [str(ROOT)], NUMBA_DISABLE_JIT="1")
 
 
 def assert_close(actual: Any, expected: Any, context: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from streamsieve.kernels.columns.blankets import Variables, with_more_rows, with_more_variables
+from streamsieve.kernels.columns.blankets import Variables, double_rows, double_slots
 
 
 def test_twice_the_slots_hold_what_the_first_held() -> None:
@@ -12,7 +12,7 @@ def test_twice_the_slots_hold_what_the_first_held() -> None:
     original = Variables(
         random.random((3, 3)), random.integers(1, 5, (3, 7)).astype(np.int32), np.array([4, 4, 2])
     )
-    doubled = with_more_variables(original)
+    doubled = double_slots(original)
     for small, large in zip(original, doubled, strict=True):
         assert large.dtype == small.dtype
         assert large.shape[0] == 2 * small.shape[0]
@@ -24,4 +24,4 @@ def test_twice_the_slots_hold_what_the_first_held() -> None:
 
 def test_twice_the_rows_begin_with_the_first() -> None:
     matrix = np.arange(6.0).reshape(2, 3)
-    np.testing.assert_array_equal(with_more_rows(matrix), np.vstack([matrix, np.zeros((2, 3))]))
+    np.testing.assert_array_equal(double_rows(matrix), np.vstack([matrix, np.zeros((2, 3))]))

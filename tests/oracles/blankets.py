@@ -14,7 +14,7 @@ from scipy.stats import chi2
 from .osfs import from_counts
 
 ROWS_EACH = 5
-AS_STRONG = 1e-9
+ASSOCIATION_TOLERANCE = 1e-9
 
 
 class Judge:
@@ -69,7 +69,7 @@ def strongest(strengths):
     """Return the first column with the largest association; None if no association is above 0."""
     best, largest = None, 0.0
     for column, strength in strengths.items():
-        if strength is not None and strength > largest * (1 + AS_STRONG):
+        if strength is not None and strength > largest * (1 + ASSOCIATION_TOLERANCE):
             best, largest = column, strength
     return best
 

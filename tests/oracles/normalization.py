@@ -140,7 +140,7 @@ def prepared(
     return [row for row, _ in results], min((call for _, call in results), default=float("inf"))
 
 
-def prepared_to_predict(
+def prepare_rows_to_predict(
     learned: list[Values],
     rows: list[Values],
     most_values: int = 2**22,

@@ -16,8 +16,8 @@ from streamsieve.report.charts.axes import (
     extent,
     linear_ticks,
     number_text,
+    set_width,
     tick_texts,
-    widen,
 )
 from streamsieve.report.charts.plots import spread_apart
 
@@ -54,7 +54,7 @@ def test_percentages_and_decades() -> None:
 def test_scales() -> None:
     assert Scale(1, 100, 0, 200, log=True)(10) == 100
     assert Scale(-1, 1, 10, 30)(0.5) == 25
-    assert widen(0.83, 0.97, 5) == pytest.approx((0.8, 1.0))
+    assert set_width(0.83, 0.97, 5) == pytest.approx((0.8, 1.0))
     assert extent([5, 5]) == (4.5, 5.5)
     assert extent([0]) == (-1, 1)
     assert extent([8], log=True) == (4, 16)

@@ -177,7 +177,7 @@ def test_columns_learned_while_others_save_and_select(tmp_path: Path, name: str)
         learn,
         save,
         lambda: learner.selection() and None,
-        lambda: learner.learner.results.findings() and None,
+        lambda: learner.learner.results.result_summary() and None,
     )
     assert set(saved) <= digests
     assert digest(learner.model()) == digest(prefix.model())
@@ -275,7 +275,7 @@ def test_all_that_learns_or_reads_is_serialized() -> None:
             "save",
             "fit",
             "diagnosis",
-            "take_up",
+            "load_state",
         ):
             method = getattr(kind, name, None)
             assert method is None or hasattr(method, "__wrapped__"), f"{kind.__name__}.{name}"

@@ -21,7 +21,7 @@ import streamsieve as ss
 from streamsieve import workflow
 from streamsieve.estimators import estimator_class
 from streamsieve.registry import METHODS, find_method
-from streamsieve.selectors.diagnosis import Remark
+from streamsieve.selectors.diagnosis import Finding
 from streamsieve.selectors.rows.diagnosis import separates
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.writers import write_rows
@@ -42,7 +42,7 @@ MAJORITY, EMPTY, ALL, EDGE, SCALES, COPIES = (
 )
 
 
-def remarks_on(data: Any, method: str = "sofs", **params: Any) -> dict[str, Remark]:
+def findings_on(data: Any, method: str = "sofs", **params: Any) -> dict[str, Finding]:
     """Return the remarks on a run, by kind."""
     learner = find_method(method).make(**params)
     y = data[1] if isinstance(data, tuple) else None
@@ -50,23 +50,23 @@ def remarks_on(data: Any, method: str = "sofs", **params: Any) -> dict[str, Rema
     source = ArraySource(*data) if isinstance(data, tuple) else ss.open_source(data)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        remarks = train(learner, source, classes=classes).remarks
-    by_kind = {remark.kind: remark for remark in remarks}
-    assert len(by_kind) == len(remarks), "one remark of a kind"
+        findings = train(learner, source, classes=classes).findings
+    by_kind = {finding.kind: finding for finding in findings}
+    assert len(by_kind) == len(findings), "one remark of a kind"
     return by_kind
 
 
-def warnings_among(remarks: dict[str, Remark]) -> list[Remark]:
-    return [remark for remark in remarks.values() if remark.level == "warning"]
+def warnings_among(findings: dict[str, Finding]) -> list[Finding]:
+    return [finding for finding in findings.values() if finding.level == "warning"]
 
 
 def follow_advice(
-    remark: Remark, method: str, params: dict[str, Any]
+    finding: Finding, method: str, params: dict[str, Any]
 ) -> tuple[str, dict[str, Any]]:
     """Return method and parameters after following a remark, as a user would type them."""
-    other = re.search(r"try the method ([a-z-]+)", remark.advice)
-    set_to = re.search(r"(\w+)=(\[.*\]|\S+)", remark.advice)
-    assert other or set_to, remark.advice
+    other = re.search(r"try the method ([a-z-]+)", finding.advice)
+    set_to = re.search(r"(\w+)=(\[.*\]|\S+)", finding.advice)
+    assert other or set_to, finding.advice
     changed = {set_to[1]: ast.literal_eval(set_to[2])} if set_to else {}
     return (other[1], changed) if other else (method, params | changed)
 
@@ -163,12 +163,12 @@ def test_no_better_than_the_majority(
     X, y = make(np.random.default_rng(1))
     half = len(y) // 2
     learn = X[:half], y[:half]
-    remark = remarks_on(learn, method, **params)[MAJORITY]
-    assert remark.level == level
-    assert remark.advice == f"try {advice}"
+    finding = findings_on(learn, method, **params)[MAJORITY]
+    assert finding.level == level
+    assert finding.advice == f"try {advice}"
     before, after = (
         balanced_accuracy_score(y[half:], fit(name, values, learn).predict(X[half:]))
-        for name, values in ((method, params), follow_advice(remark, method, params))
+        for name, values in ((method, params), follow_advice(finding, method, params))
     )
     assert after > before + 0.03
 
@@ -177,8 +177,8 @@ def test_classes_that_no_linear_rule_tells_apart() -> None:
     random = np.random.default_rng(1)
     X = random.standard_normal((600, 20))
     y = (X[:, 0] * X[:, 1] > 0).astype(np.int64)
-    remark = remarks_on((X, y))[MAJORITY]
-    method, params = follow_advice(remark, "sofs", {})
+    finding = findings_on((X, y))[MAJORITY]
+    method, params = follow_advice(finding, "sofs", {})
     assert (method, params) == ("local-learning", {"sigma": "auto"})
     assert fit(method, params, (X, y)).selection().top(2).indices.tolist() == [0, 1]
 
@@ -186,13 +186,13 @@ def test_classes_that_no_linear_rule_tells_apart() -> None:
 def test_the_message_has_both_numbers() -> None:
     random = np.random.default_rng(0)
     y = np.where(random.random(2000) < 0.4, "no", "yes")
-    remark = remarks_on((random.standard_normal((2000, 30)), y))[MAJORITY]
+    finding = findings_on((random.standard_normal((2000, 30)), y))[MAJORITY]
     others = np.count_nonzero(y == "no")
     assert re.fullmatch(
         r"[\d,]+ of 2,000 rows were predicted wrongly before they were learned, not clearly fewer"
         r" than by predicting "
         rf"'yes' for all of them \({others}\)",
-        remark.message,
+        finding.message,
     )
 
 
@@ -201,7 +201,7 @@ def test_labels_without_sense_are_noticed(n_classes: int) -> None:
     random = np.random.default_rng(n_classes)
     noticed = [
         MAJORITY
-        in remarks_on((random.standard_normal((1000, 20)), random.integers(0, n_classes, 1000)))
+        in findings_on((random.standard_normal((1000, 20)), random.integers(0, n_classes, 1000)))
         for _ in range(20)
     ]
     assert sum(noticed) >= 18
@@ -218,12 +218,12 @@ def test_short_and_hard_streams_cause_no_alarm(rows: int, rate: float) -> None:
         y = (score > np.quantile(score, 1 - rate)).astype(np.int64)
         drawn = random.random(rows) < 0.3
         y[drawn] = random.random(drawn.sum()) < rate
-        assert not warnings_among(remarks_on((X, y), n_features_to_select=3))
+        assert not warnings_among(findings_on((X, y), n_features_to_select=3))
 
 
 @pytest.mark.parametrize(("name", "k"), [("german", 3), ("splice", 2), ("leukemia", 10)])
 def test_real_data_cause_no_alarm(name: str, k: int) -> None:
-    assert not warnings_among(remarks_on(str(DATA / f"{name}.svm.xz"), n_features_to_select=k))
+    assert not warnings_among(findings_on(str(DATA / f"{name}.svm.xz"), n_features_to_select=k))
 
 
 def test_a_rare_class_is_worth_mistakes() -> None:
@@ -231,7 +231,7 @@ def test_a_rare_class_is_worth_mistakes() -> None:
     X, y = rare(np.random.default_rng(1))
     learner = fit("sofs", {"n_features_to_select": 5, "class_weight": "balanced"}, (X, y))
     assert learner.mistakes_ > y.sum()
-    assert MAJORITY not in remarks_on((X, y), n_features_to_select=5, class_weight="balanced")
+    assert MAJORITY not in findings_on((X, y), n_features_to_select=5, class_weight="balanced")
 
 
 def test_what_is_better_than_chance() -> None:
@@ -260,7 +260,7 @@ def test_little_is_enough_where_there_is_no_doubt() -> None:
     random = np.random.default_rng(0)
     y = random.integers(0, 2, 200_000)
     x = np.where(random.random(y.size) < 0.51, y, 1 - y)
-    assert MAJORITY not in remarks_on((np.column_stack([2.0 * x - 1.0, np.ones(y.size)]), y))
+    assert MAJORITY not in findings_on((np.column_stack([2.0 * x - 1.0, np.ones(y.size)]), y))
 
 
 @pytest.mark.parametrize("informative", [True, False])
@@ -331,9 +331,9 @@ def test_nothing_selected(
     method: str, params: dict[str, Any], make: Callable[[np.random.Generator], Data], seed: int
 ) -> None:
     data = make(np.random.default_rng(seed))
-    remarks = remarks_on(data, method, **params)
-    assert remarks[EMPTY].level == "warning"
-    name, values = follow_advice(remarks[EMPTY], method, params)
+    findings = findings_on(data, method, **params)
+    assert findings[EMPTY].level == "warning"
+    name, values = follow_advice(findings[EMPTY], method, params)
     assert len(fit(name, values, data).selection()) > 0
 
 
@@ -357,15 +357,15 @@ def test_noise_is_called_so_and_advice_is_within_what_parameters_may_be(
     data = np.where(random.random((400, 3)) < 0.5, -1.0, 1.0), np.arange(400) % 2
     if method == "osfs":  # as far from the target as can be
         data = np.tile([[1.0], [1.0], [-1.0], [-1.0]], (100, 1)), data[1]
-    remark = remarks_on(data, method, **params)[EMPTY]
+    finding = findings_on(data, method, **params)[EMPTY]
     invests = method == "alpha-investing"
     finding = (
         "improves the fit more than chance would"
         if invests
         else "depends on the target by this test"
     )
-    assert remark.advice == f"no feature {finding}{advice}"
-    _, values = follow_advice(remark, method, params) if advice else ("", params)
+    assert finding.advice == f"no feature {finding}{advice}"
+    _, values = follow_advice(finding, method, params) if advice else ("", params)
     find_method(method).make(**values)
 
 
@@ -373,8 +373,8 @@ def test_noise_is_called_so_and_advice_is_within_what_parameters_may_be(
 def test_data_in_which_there_is_nothing(method: str, tmp_path: Path) -> None:
     path = tmp_path / "empty.svm"
     path.write_text("1\n0\n1\n0\n")
-    remark = remarks_on(str(path), method)[EMPTY]
-    assert remark.advice.endswith("streamsieve info")
+    finding = findings_on(str(path), method)[EMPTY]
+    assert finding.advice.endswith("streamsieve info")
     assert workflow.describe(ss.open_source(path))["nonzeros"] == 0, "which is where it shows"
 
 
@@ -385,9 +385,9 @@ def test_auto_at_the_end_of_its_grid() -> None:
     X, y = many_weak(np.random.default_rng(0))
     params = {"n_features_to_select": "auto", "curve": [5, 10, 50]}
     learn = X[:2000], y[:2000]
-    remark = remarks_on(learn, **params)[EDGE]
-    assert (remark.level, remark.advice) == ("warning", "try curve=[50, 100, 250]")
-    _, further = follow_advice(remark, "sofs", params)
+    finding = findings_on(learn, **params)[EDGE]
+    assert (finding.level, finding.advice) == ("warning", "try curve=[50, 100, 250]")
+    _, further = follow_advice(finding, "sofs", params)
     before, after = (fit("sofs", values, learn) for values in (params, further))
     assert after.score(X[2000:], y[2000:]) > before.score(X[2000:], y[2000:]) + 0.03
 
@@ -395,36 +395,36 @@ def test_auto_at_the_end_of_its_grid() -> None:
 def test_auto_at_the_beginning_of_its_grid() -> None:
     data = linear(np.random.default_rng(0), 3000, 100, 2)
     params = {"n_features_to_select": "auto", "curve": [50, 100]}
-    remark = remarks_on(data, **params)[EDGE]
-    assert remark.level == "note"
-    _, all_numbers = follow_advice(remark, "sofs", params)
+    finding = findings_on(data, **params)[EDGE]
+    assert finding.level == "note"
+    _, all_numbers = follow_advice(finding, "sofs", params)
     before, after = (fit("sofs", values, data) for values in (params, all_numbers))
     assert after.n_features_selected_ < before.n_features_selected_
     assert after.score(*data) > before.score(*data) - 0.01
 
 
 def test_auto_inside_its_grid_or_with_all_features_is_no_edge() -> None:
-    assert EDGE not in remarks_on(
+    assert EDGE not in findings_on(
         linear(np.random.default_rng(0), 3000, 100, 5), n_features_to_select="auto"
     )
-    assert EDGE not in remarks_on(
+    assert EDGE not in findings_on(
         linear(np.random.default_rng(0), 3000, 5, 5), n_features_to_select="auto"
     )
 
 
 def test_a_budget_that_limits_nothing() -> None:
     data = linear(np.random.default_rng(0), 3000, 40, 3)
-    remark = remarks_on(data)[ALL]
-    assert remark.level == "note"
-    assert remark.message == "n_features_to_select=100 has no effect: the data has 40 features"
-    _, chosen = follow_advice(remark, "sofs", {})
+    finding = findings_on(data)[ALL]
+    assert finding.level == "note"
+    assert finding.message == "n_features_to_select=100 has no effect: the data has 40 features"
+    _, chosen = follow_advice(finding, "sofs", {})
     before, after = (fit("sofs", values, data) for values in ({}, chosen))
     assert len(after.selection()) < 20
     assert after.score(*data) > before.score(*data) - 0.01
-    assert ALL in remarks_on(data, n_features_to_select=40)
-    assert ALL not in remarks_on(data, n_features_to_select=39)
-    assert remarks_on(data, "saola", n_features_to_select=40)[ALL].advice == "try a smaller number"
-    assert ALL not in remarks_on(data, "saola")
+    assert ALL in findings_on(data, n_features_to_select=40)
+    assert ALL not in findings_on(data, n_features_to_select=39)
+    assert findings_on(data, "saola", n_features_to_select=40)[ALL].advice == "try a smaller number"
+    assert ALL not in findings_on(data, "saola")
 
 
 # ---- scales
@@ -436,14 +436,14 @@ def test_columns_of_different_scales(normalize: bool | str) -> None:
     order = np.random.default_rng(0).permutation(len(dataset.target))
     data = dataset.data[order], dataset.target[order]
     params = {"n_features_to_select": 5, "normalize": normalize}
-    remark = remarks_on(data, **params)[SCALES]
-    assert remark.level == "note"
-    assert re.search(r"feature 23 are about 7\d\d and those of feature 19 0\.003", remark.message)
-    _, auto = follow_advice(remark, "sofs", params)
+    finding = findings_on(data, **params)[SCALES]
+    assert finding.level == "note"
+    assert re.search(r"feature 23 are about 7\d\d and those of feature 19 0\.003", finding.message)
+    _, auto = follow_advice(finding, "sofs", params)
     before, after = (fit("sofs", values, data) for values in (params, auto))
     assert after.score(*data) > before.score(*data) + 0.03
-    assert SCALES not in remarks_on(data, **auto)
-    assert SCALES not in remarks_on(data, n_features_to_select=5, normalize="standard")
+    assert SCALES not in findings_on(data, **auto)
+    assert SCALES not in findings_on(data, n_features_to_select=5, normalize="standard")
 
 
 def test_columns_of_similar_scales() -> None:
@@ -455,7 +455,7 @@ def test_columns_of_similar_scales() -> None:
         random.poisson(0.05, (2000, 500)).astype(float),
         csr_array(random.poisson(0.05, (2000, 500)) * 10.0 ** random.uniform(-4, 4, 500)[:1]),
     ):
-        assert SCALES not in remarks_on((X, y), normalize=False)
+        assert SCALES not in findings_on((X, y), normalize=False)
 
 
 # ---- copies
@@ -469,9 +469,9 @@ def test_copies_among_the_selected(method: str) -> None:
     y = (X[:, :8] @ np.array([2.0, 2, 2, 2, 1, 1, 1, 1]) > 0).astype(np.int64)
     with_copies = np.column_stack([X, X[:, :4], X[:, :4]])
     params = {"n_features_to_select": 8, **({"duplicates": "keep"} if method == "saola" else {})}
-    remark = remarks_on((with_copies, y), method, **params)[COPIES]
-    assert remark.level == "note"
-    assert remark.message.startswith(
+    finding = findings_on((with_copies, y), method, **params)[COPIES]
+    assert finding.level == "note"
+    assert finding.message.startswith(
         "some selected features are equal in every row that was used: feature "
     )
     before, after = (
@@ -520,10 +520,10 @@ def test_copies_are_found_where_they_are(
         for feature in range(3)
         if {feature, feature + 20} <= set(selected)
     ]
-    remarks = remarks_on(data, method, **params)
-    assert (COPIES in remarks) == bool(pairs)
+    findings = findings_on(data, method, **params)
+    assert (COPIES in findings) == bool(pairs)
     if pairs:
-        assert remarks[COPIES].message.endswith(": " + ", ".join(pairs))
+        assert findings[COPIES].message.endswith(": " + ", ".join(pairs))
 
 
 def test_columns_that_occur_equally_often_are_no_copies() -> None:
@@ -534,7 +534,7 @@ def test_columns_that_occur_equally_often_are_no_copies() -> None:
     X = np.column_stack([group[:, None] == np.arange(10) for group in groups]).astype(float)
     y = (X @ random.standard_normal(70) > 0).astype(np.int64)
     for normalize in (False, "l2", "auto"):
-        assert COPIES not in remarks_on(
+        assert COPIES not in findings_on(
             (csr_array(X), y), n_features_to_select=60, normalize=normalize
         )
 
@@ -573,7 +573,7 @@ def test_any_form_of_the_data_gets_the_same_remarks(useless_file: Path) -> None:
     again = useless_file.with_name("zero_based.svm")
     # Zero-based ids are those of arrays.
     write_rows(again, ArraySource(X, y).row_blocks(), n_features=31, zero_based=True)
-    expected = remarks_on(ss.open_source(again, zero_based=True), normalize="l2")
+    expected = findings_on(ss.open_source(again, zero_based=True), normalize="l2")
     assert set(expected) == {MAJORITY, ALL, SCALES, COPIES}
     for source in (
         ArraySource(X, y),
@@ -582,10 +582,12 @@ def test_any_form_of_the_data_gets_the_same_remarks(useless_file: Path) -> None:
         ArraySource(X, y, block_rows=700),
     ):
         learner = find_method("sofs").make(normalize="l2")
-        remarks = {remark.kind: remark for remark in train(learner, source, classes=[0, 1]).remarks}
-        assert {**remarks, MAJORITY: None} == {**expected, MAJORITY: None}
+        findings = {
+            finding.kind: finding for finding in train(learner, source, classes=[0, 1]).findings
+        }
+        assert {**findings, MAJORITY: None} == {**expected, MAJORITY: None}
         assert (
-            remarks[MAJORITY].message.replace("predicting 0 ", "predicting 0.0 ")
+            findings[MAJORITY].message.replace("predicting 0 ", "predicting 0.0 ")
             == expected[MAJORITY].message
         )
 
@@ -615,16 +617,16 @@ def test_a_resumed_run_says_the_same(useless_file: Path, tmp_path: Path) -> None
 def test_what_was_not_asked_for_is_not_read() -> None:
     X, y = linear(np.random.default_rng(0), 500, 20, 5)
     X[:, 10:] *= 1e6
-    assert SCALES in remarks_on((X, y), "fofs", n_features_to_select=5, normalize=False)
-    assert SCALES not in remarks_on((X, y), "ofs-partial", n_features_to_select=5, random_state=0)
+    assert SCALES in findings_on((X, y), "fofs", n_features_to_select=5, normalize=False)
+    assert SCALES not in findings_on((X, y), "ofs-partial", n_features_to_select=5, random_state=0)
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_has_a_diagnosis(method: str) -> None:
     X, y = linear(np.random.default_rng(0), 120, 8, 3)
-    empty = remarks_on((np.zeros(X.shape), y), method)
+    empty = findings_on((np.zeros(X.shape), y), method)
     assert "nothing selected" in empty
-    for remark in (*empty.values(), *remarks_on((X, y), method).values()):
-        assert remark.level in ("warning", "note")
-        assert remark.message
-        assert remark.advice
+    for finding in (*empty.values(), *findings_on((X, y), method).values()):
+        assert finding.level in ("warning", "note")
+        assert finding.message
+        assert finding.advice

@@ -14,9 +14,9 @@ from streamsieve.sources.base import (
     ColumnSource,
     DataSource,
     Source,
-    by_rows,
+    as_row_source,
 )
-from streamsieve.sources.columns import by_columns
+from streamsieve.sources.columns import as_column_source
 
 X = np.array([[1.0, 0.0, 2.0], [0.0, 3.0, 4.0], [5.0, 0.0, 0.0]])
 Y = np.array([1, 0, 1])
@@ -58,21 +58,21 @@ def test_no_rows_are_refused(nothing):
     with pytest.raises(ss.DataError, match="blocks: holds no rows"):
         list(BlockSource(nothing).row_blocks())
     with pytest.raises(ss.DataError, match="blocks: holds no rows"):
-        by_columns(BlockSource(nothing))
+        as_column_source(BlockSource(nothing))
 
 
 def test_columns_come_from_rows_and_rows_are_not_guessed_from_columns():
-    columns = by_columns(BlockSource(row_blocks()))
+    columns = as_column_source(BlockSource(row_blocks()))
     assert isinstance(columns, ColumnSource)
     assert columns.matrix.toarray().tolist() == X.tolist()
-    assert by_columns(columns) is columns
+    assert as_column_source(columns) is columns
     with pytest.raises(ss.UsageError, match="expected rows, got columns"):
-        by_rows(columns)
+        as_row_source(columns)
 
 
 def test_reading_rows_to_transpose_is_reported():
     seen = []
-    by_columns(BlockSource(row_blocks(), n_features=3), lambda *now: seen.append(now))
+    as_column_source(BlockSource(row_blocks(), n_features=3), lambda *now: seen.append(now))
     assert seen == [("rows read", 2, None), ("rows read", 3, None)]
 
 

@@ -20,8 +20,8 @@ from streamsieve.sources import columns as by_column
 from streamsieve.sources import transpose
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import BlockSource, ColumnBlockSource, ColumnSource, Source
-from streamsieve.sources.columns import balanced_cuts, by_columns
-from streamsieve.sources.transpose import transposed_in_memory, whole_matrix
+from streamsieve.sources.columns import as_column_source, balanced_cuts
+from streamsieve.sources.transpose import transpose_in_memory, whole_matrix
 from streamsieve.sources.writers import write_columns, write_rows
 
 NUMBERS = [2, 5, 100]
@@ -130,7 +130,7 @@ def test_rows_that_were_transposed_can_be_split(rows, n_empty, n, min_wide_width
         patch.setattr(transpose, "WIDE", min_wide_width)
         # 0: columns without values are left out
         patch.setattr(by_column, "MAX_FILLED_WIDTH", max_filled_width)
-        source = transposed_in_memory(BlockSource([block], n_features=width))
+        source = transpose_in_memory(BlockSource([block], n_features=width))
         if not columns_read(source):
             return
         for shard in assert_column_shards(source, n):
@@ -277,7 +277,7 @@ def test_shards_of_files_have_about_the_same_work(folder, suffix):
     X = np.zeros((1000, 4000), np.float32)
     X[:, :100], X[::100, 100:] = 1, 2
     path = folder / f"uneven{suffix}"
-    write_columns(path, by_columns(ArraySource(csc_array(X), np.arange(1000) % 2)))
+    write_columns(path, as_column_source(ArraySource(csc_array(X), np.arange(1000) % 2)))
     rewrite_in_sections(path, 20)
     source = open_source(path)
     assert isinstance(source, ColumnSource)
@@ -292,7 +292,8 @@ def test_shards_of_files_have_about_the_same_work(folder, suffix):
 def test_a_shard_of_row_groups_begins_with_one(folder):
     path = folder / "groups.parquet"
     write_columns(
-        path, by_columns(ArraySource(csc_array(np.ones((5, 100), np.float32)), np.arange(5) % 2))
+        path,
+        as_column_source(ArraySource(csc_array(np.ones((5, 100), np.float32)), np.arange(5) % 2)),
     )
     source = open_source(rewrite_in_sections(path, 10))
     assert isinstance(source, ColumnSource)
@@ -341,7 +342,7 @@ def test_ids_that_do_not_ascend_are_found_in_shards_too(folder, suffix, section_
 
 def test_a_row_group_without_statistics_is_looked_into(folder):
     path = folder / "plain.parquet"
-    write_columns(path, by_columns(ArraySource(random_columns(), TARGET)))
+    write_columns(path, as_column_source(ArraySource(random_columns(), TARGET)))
     pq.write_table(pq.read_table(path), path, row_group_size=5, write_statistics=False)
     source = open_source(path)
     assert isinstance(source, ColumnSource)
@@ -350,11 +351,11 @@ def test_a_row_group_without_statistics_is_looked_into(folder):
 
 def test_a_file_that_has_changed_is_refused_by_its_shards(folder):
     path = folder / "changed.arrow"
-    write_columns(path, by_columns(ArraySource(random_columns(), TARGET)))
+    write_columns(path, as_column_source(ArraySource(random_columns(), TARGET)))
     source = open_source(path)
     assert isinstance(source, ColumnSource)
     shard = source.column_shards(2)[1]
-    write_columns(path, by_columns(ArraySource(random_columns(1), TARGET)))
+    write_columns(path, as_column_source(ArraySource(random_columns(1), TARGET)))
     with pytest.raises(DataError, match=r"changed\.arrow: has changed since it was opened"):
         columns_read(shard)
 

@@ -17,7 +17,7 @@ from streamsieve import blocks
 from streamsieve.blocks import ColumnBlock, RowBlock, columns_of, dense_block
 from streamsieve.sources import encoded_rows, synthetic, transpose
 from streamsieve.sources.arrays import ArraySource
-from streamsieve.sources.columns import by_columns
+from streamsieve.sources.columns import as_column_source
 from streamsieve.sources.transpose import whole_matrix
 
 RANDOM = np.random.default_rng(5)
@@ -84,7 +84,7 @@ def test_a_dense_table_stays_dense(tmp_path: Path, monkeypatch, suffix):
     assert ss.LocalLearning().fit_source(
         ss.open_source(path, "y")
     ).selection().indices.tolist() == (expected.indices.tolist())
-    columns = by_columns(ss.open_source(path, "y"))
+    columns = as_column_source(ss.open_source(path, "y"))
     assert columns_in(columns).astype(np.float32).tolist() == X.tolist()
 
 
@@ -114,7 +114,7 @@ def test_rows_that_do_not_fit_are_refused_dense_or_not(tmp_path: Path, monkeypat
             ss.DataError,
             match=r"transpose them once: streamsieve convert .* columns\.parquet --columns",
         ):
-            by_columns(source)
+            as_column_source(source)
 
 
 @settings(deadline=None)

@@ -18,7 +18,7 @@ from streamsieve.sources import delimited
 from streamsieve.sources.base import BlockSource
 from streamsieve.sources.encoding import MAX_LEVELS, Column, Encoding
 from streamsieve.sources.frames import open_frame
-from streamsieve.sources.inference import picked
+from streamsieve.sources.inference import pick_columns
 from streamsieve.sources.options import ReadOptions
 
 from .reading import small_chunks
@@ -219,8 +219,8 @@ def test_columns_of_frames_are_looked_up_without_going_through_all(monkeypatch):
         open_frame(frame, None, ReadOptions(target="y"), None, wanted, infer=False).n_features
         == 500
     )
-    assert len(picked(names, ReadOptions(drop=tuple(wanted[1:])), "table")) == 1
-    assert picked(names, ReadOptions(only=tuple(wanted)), "table") == names
+    assert len(pick_columns(names, ReadOptions(drop=tuple(wanted[1:])), "table")) == 1
+    assert pick_columns(names, ReadOptions(only=tuple(wanted)), "table") == names
     assert CountedName.compared < 10 * len(names)
 
 

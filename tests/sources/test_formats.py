@@ -12,7 +12,7 @@ from streamsieve import UsageError, open_source
 from streamsieve.sources import formats
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import ColumnSource, Source
-from streamsieve.sources.columns import by_columns
+from streamsieve.sources.columns import as_column_source
 from streamsieve.sources.formats import COMPRESSIONS, FORMATS, Format
 from streamsieve.sources.writers import write_columns, write_rows
 
@@ -29,7 +29,7 @@ def test_every_function_that_a_format_names_is_there(file_format: Format):
         reference = getattr(file_format, field)
         if reference is not None:
             try:
-                assert callable(formats.function(reference))
+                assert callable(formats.import_function(reference))
             except (ImportError, AttributeError) as error:
                 pytest.fail(
                     f"the format {file_format.name} names {field}={reference!r}, which cannot be"
@@ -86,9 +86,9 @@ def test_columns_come_back_from_every_file_of_a_format(file_format: Format, tmp_
         path = tmp_path / f"columns{suffix}"
         if file_format.write_columns is None:
             with pytest.raises(UsageError, match="columns can only be written to"):
-                write_columns(path, by_columns(ArraySource(X, Y)))
+                write_columns(path, as_column_source(ArraySource(X, Y)))
             continue
-        write_columns(path, by_columns(ArraySource(X, Y)))
+        write_columns(path, as_column_source(ArraySource(X, Y)))
         source = open_source(path)
         assert isinstance(source, ColumnSource)
         columns = np.zeros(X.shape)
@@ -104,9 +104,9 @@ def test_help_texts_name_every_format(file_format: Format):
     others = (
         file_format.suffixes if file_format is not formats.SVMLIGHT else file_format.suffixes[:1]
     )
-    assert all(suffix in formats.readable() for suffix in others)
-    assert all(suffix in formats.writable() for suffix in others if file_format.write_rows)
-    assert all(compression in formats.readable() for compression in COMPRESSIONS)
+    assert all(suffix in formats.readable_formats() for suffix in others)
+    assert all(suffix in formats.writable_formats() for suffix in others if file_format.write_rows)
+    assert all(compression in formats.readable_formats() for compression in COMPRESSIONS)
     documented = (*others, *COMPRESSIONS) if file_format is not formats.SVMLIGHT else ()
     forgotten = [suffix for suffix in documented if suffix not in str(open_source.__doc__)]
     assert not forgotten, f"the docstring of open_source does not name {forgotten}"

@@ -141,7 +141,7 @@ def test_files_that_are_read_as_one_have_labels_of_one_kind(tmp_path: Path) -> N
         match=r"3\.csv: its labels are text, but numbers in .*2\.csv; .*name all classes",
     ):
         source.targets()
-    source.labels_as_written()
+    source.read_labels_as_text()
     assert source.targets().tolist() == ["7", "8", "07", "7"]
 
 

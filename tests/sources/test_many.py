@@ -23,7 +23,7 @@ from streamsieve import DataError, UsageError, open_source
 from streamsieve.sources import many
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import BlockSource, Source
-from streamsieve.sources.columns import by_columns
+from streamsieve.sources.columns import as_column_source
 from streamsieve.sources.finding import files_of
 from streamsieve.sources.many import ManySource, shares_of, split_into_groups
 from streamsieve.sources.writers import write_columns, write_rows
@@ -351,7 +351,7 @@ def test_sparse_rows_of_other_names_are_refused(tmp_path: Path):
 def test_files_of_columns_are_not_one(tmp_path: Path):
     X, y = csr_array(np.eye(2, dtype=np.float32)), np.array([0, 1])
     for number in range(2):
-        write_columns(tmp_path / f"{number}.parquet", by_columns(ArraySource(X, y)))
+        write_columns(tmp_path / f"{number}.parquet", as_column_source(ArraySource(X, y)))
     assert "0.parquet and " in refusal(tmp_path)
     assert "hold columns, and such files cannot be read as one" in refusal(tmp_path)
 

@@ -9,7 +9,7 @@ from operator import length_hint
 
 import pytest
 
-from streamsieve.sources.prefetch import Reader, Room, ordered_map, read_ahead
+from streamsieve.sources.prefetch import ReadAheadBudget, Reader, ordered_map, read_ahead
 
 SOON = 10  # seconds until a wait that should end at once is given up
 
@@ -175,7 +175,7 @@ def test_read_ahead_after_an_error_leaves_no_thread():
     assert not left_alive(before)
 
 
-class WatchedRoom(Room):
+class WatchedRoom(ReadAheadBudget):
     """A room that records waiting readers.
 
     It tells when one reader, and when a second one, has found it full twice in a row.

@@ -23,7 +23,7 @@ from streamsieve.blocks import RowBlock
 from streamsieve.sources import delimited, delimited_text
 from streamsieve.sources.arrays import ArraySource
 from streamsieve.sources.base import ColumnSource, Source
-from streamsieve.sources.columns import by_columns
+from streamsieve.sources.columns import as_column_source
 from streamsieve.sources.svmlight import SvmlightSource
 from streamsieve.sources.writers import write_columns, write_rows
 from tests.effort import examples
@@ -409,7 +409,7 @@ def test_labels_of_shards_of_several_tables_are_of_the_kind_of_the_first(tmp_pat
 
 def test_sources_say_whether_they_can_be_split(folder):
     X, y = some_rows()
-    write_columns(folder / "by-column.parquet", by_columns(ArraySource(X, y)))
+    write_columns(folder / "by-column.parquet", as_column_source(ArraySource(X, y)))
     put(folder, gzip.compress(b"1 1:1\n"), "one.svm.gz")
     put(folder, b"1 1:1\n", "one.svm")
     for data in ("by-column.parquet", "one.svm.gz", "one.svm"):
@@ -422,7 +422,7 @@ def test_sources_say_whether_they_can_be_split(folder):
 
 def test_what_cannot_be_split_says_why_and_what_to_do(folder, monkeypatch):
     X, y = some_rows()
-    write_columns(folder / "columns.parquet", by_columns(ArraySource(X, y)))
+    write_columns(folder / "columns.parquet", as_column_source(ArraySource(X, y)))
     put(folder, gzip.compress(b"1 1:1\n" * 9), "rows.svm.gz")
     put(folder, gzip.compress(b"a,y\n" + b"1,1\n" * 9), "rows.csv.gz")
     with pytest.raises(

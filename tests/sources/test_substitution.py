@@ -19,8 +19,8 @@ from scipy import stats
 
 from streamsieve import UsageError, open_source, workflow
 from streamsieve.sources import synthetic
-from streamsieve.sources.base import by_rows
-from streamsieve.sources.columns import by_columns
+from streamsieve.sources.base import as_row_source
+from streamsieve.sources.columns import as_column_source
 from streamsieve.sources.synthetic import SubstitutionSource
 from streamsieve.sources.transpose import whole_matrix
 
@@ -276,7 +276,7 @@ def test_every_format_gives_it_back(tmp_path: Path, name: str) -> None:
     X, y = by_row_blocks(source)
     assert workflow.convert(source, tmp_path / name) == 130
     blocks = list(
-        by_rows(
+        as_row_source(
             open_source(tmp_path / name, target="label" if name.endswith("csv") else None)
         ).row_blocks()
     )
@@ -287,7 +287,7 @@ def test_every_format_gives_it_back(tmp_path: Path, name: str) -> None:
 def test_a_file_of_columns_gives_it_back(tmp_path: Path) -> None:
     source = SubstitutionSource(**SMALL)
     assert workflow.convert_to_columns(source, tmp_path / "columns.parquet") == 70
-    columns = by_columns(open_source(tmp_path / "columns.parquet"))
+    columns = as_column_source(open_source(tmp_path / "columns.parquet"))
     values = np.concatenate([block.values for block in columns.column_blocks()])
     assert (by_row_blocks(source)[0] == values.reshape(70, 130).T).all()
     assert (columns.targets() == source.targets()).all()
@@ -295,7 +295,7 @@ def test_a_file_of_columns_gives_it_back(tmp_path: Path) -> None:
 
 def test_columns_are_taken_as_they_are_and_the_whole_is_dense():
     source = SubstitutionSource(**SMALL)
-    assert by_columns(source) is source
+    assert as_column_source(source) is source
     whole = whole_matrix(source)
     assert whole.values.dtype == np.float32
     assert (whole.values == by_row_blocks(source)[0]).all()

@@ -21,7 +21,7 @@ from streamsieve.blocks import RowBlock
 from streamsieve.machine import read_size
 from streamsieve.sources import buckets
 from streamsieve.sources.base import Source, SourceFacts
-from streamsieve.sources.columns import by_columns
+from streamsieve.sources.columns import as_column_source
 from streamsieve.sources.writers import write_rows
 
 
@@ -100,7 +100,7 @@ def test_buckets_hold_what_memory_would(tmp_path_factory, seed, n_rows, width, d
     assert ids == list(range(width))
     np.testing.assert_array_equal(columns, rows.toarray())
     np.testing.assert_array_equal(source.targets(), y)
-    np.testing.assert_array_equal(gather(by_columns(Rows(rows, y)))[1], rows.toarray())
+    np.testing.assert_array_equal(gather(as_column_source(Rows(rows, y)))[1], rows.toarray())
     assert sorted(path.parent.iterdir()) == [path]
 
 

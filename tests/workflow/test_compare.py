@@ -23,7 +23,7 @@ from streamsieve.distributed.engine import Answer
 from streamsieve.distributed.local import ProcessEngine, ThreadEngine
 from streamsieve.errors import DataError, UsageError
 from streamsieve.evaluation import cells
-from streamsieve.evaluation.cells import Bench, DataSet, Trial
+from streamsieve.evaluation.cells import DataSet, Trial, TrialRunner
 from streamsieve.training import Progress
 from streamsieve.workflow import compare as comparing
 
@@ -40,7 +40,7 @@ def problem(seed: int = 0, rows: int = 60) -> tuple[Any, Any]:
     return X, np.array(["no", "yes"])[y]
 
 
-class Counting(Bench):
+class Counting(TrialRunner):
     """A bench that counts what all benches run."""
 
     trials: ClassVar[list[Trial]] = []
@@ -54,7 +54,7 @@ class Counting(Bench):
 def in_this_process(monkeypatch: pytest.MonkeyPatch) -> list[Trial]:
     """Run trials on a thread, which starts at once, and return the list of trials."""
     monkeypatch.setattr(comparing, "ProcessEngine", lambda jobs: ThreadEngine(1))
-    monkeypatch.setattr(comparing, "Bench", Counting)
+    monkeypatch.setattr(comparing, "TrialRunner", Counting)
     Counting.trials = []
     return Counting.trials
 
@@ -154,7 +154,7 @@ def test_an_interrupted_comparison_goes_on(
 
     in_this_process.clear()  # more of everything: only that is run, and no selection is made twice
     selected: list[Trial] = []
-    monkeypatch.setattr(cells, "selected_by", lambda data, rows, trial: selected.append(trial))
+    monkeypatch.setattr(cells, "run_selection", lambda data, rows, trial: selected.append(trial))
     monkeypatch.setattr(cells, "warm_up", lambda data, trial: None)
     more = ss.compare(data, ["sofs", "f-test"], **asked, output=tmp_path, models=["linear", "knn"])
     assert not selected
@@ -379,7 +379,7 @@ def test_data_is_named_by_its_files(tmp_path: Path) -> None:
 def lines_of(figures: dict[tuple[str, str, int], list[float]]) -> list[dict[str, Any]]:
     """Lines by data, method and k, with accuracies of seeds."""
     return [
-        cells.EMPTY
+        cells.EMPTY_LINE
         | {
             "data": data,
             "method": method,

@@ -308,9 +308,11 @@ def test_rows_go_through_a_file_where_a_limit_leaves_no_room_for_their_columns(
     expected = ss.select(tmp_path / "rows.svm", "saola")
     select, scattered = sys.modules["streamsieve.workflow.select"], []
     monkeypatch.setattr(select, "available_memory", lambda: 200_000)
-    scatter = buckets.scatter
+    fill_buckets = buckets.fill_buckets
     monkeypatch.setattr(
-        buckets, "scatter", lambda *arguments: scattered.append(arguments) or scatter(*arguments)
+        buckets,
+        "fill_buckets",
+        lambda *arguments: scattered.append(arguments) or fill_buckets(*arguments),
     )
     record = ss.select(tmp_path / "rows.svm", "saola", memory="4GB")
     assert scattered
@@ -441,8 +443,8 @@ def test_a_first_chunk_of_a_table_is_cut_without_a_change(tmp_path, monkeypatch)
 
 @pytest.mark.parametrize("method", ["local-learning", "relieff", "irelief"])
 def test_long_work_is_announced_before_it_begins(caplog, monkeypatch, method):
-    monkeypatch.setattr(weighing, "SMALL", 0)
-    monkeypatch.setattr(weighing, "LONG", 0.0)
+    monkeypatch.setattr(weighing, "MIN_FORECAST_WORK", 0)
+    monkeypatch.setattr(weighing, "LONG_SECONDS", 0.0)
     random = np.random.default_rng(0)
     X = random.standard_normal((40, 12))
     y = (X[:, 0] > 0).astype(int)
@@ -462,14 +464,14 @@ def test_short_work_is_not_announced(caplog):
 
 @pytest.mark.parametrize(("seconds", "text"), [(61, "1 min"), (2400, "40 min"), (9000, "2.5 h")])
 def test_times_in_words(seconds, text):
-    assert weighing.duration(seconds) == text
+    assert weighing.format_duration(seconds) == text
 
 
 def test_a_forecast_grows_with_the_features(monkeypatch):
     class Work:
         n_rows, varying = 10**6, np.arange(1000)
 
-    monkeypatch.setattr(weighing, "seconds_of", lambda pairs, features: 5.0 + 0.01 * features)
+    monkeypatch.setattr(weighing, "time_distances", lambda pairs, features: 5.0 + 0.01 * features)
     assert weighing.forecast(Work(), 2.0) == pytest.approx(20.0)
 
 

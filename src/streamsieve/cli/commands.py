@@ -43,7 +43,7 @@ ALLOWED_WITH_RESUME = "train", "resume", "address", "as_json", "quiet", "verbose
     help=(
         "Select features from TRAIN: one or more files that are read in order, a folder of files"
         " or a quoted pattern, `-` for standard input, or `synthetic:x1`.\n\nFiles:"
-        f" {formats.readable()}."
+        f" {formats.readable_formats()}."
     ),
 )
 @click.argument("train", nargs=-1)
@@ -329,7 +329,7 @@ def predict(
     short_help="Write data in another format, or by columns.",
     help=(
         "Write DATA, one or more files, to OUTPUT in the format its suffix names:"
-        f" {formats.writable()}.\n\nWith --columns, rows that do not fit in memory are transposed"
+        f" {formats.writable_formats()}.\n\nWith --columns, rows that do not fit in memory are transposed"
         " through a folder beside OUTPUT. After an interruption, the same command continues where"
         " it was."
     ),

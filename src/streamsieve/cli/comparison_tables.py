@@ -16,7 +16,7 @@ from ..errors import UsageError
 from ..evaluation.comparison import (
     Comparison,
     Ranks,
-    grouped,
+    group_lines,
     measure_text,
     memory_text,
     seconds_text,
@@ -32,7 +32,7 @@ def show_comparison(comparison: Comparison) -> None:
     """Print the tables, the failures and the ranks of a comparison."""
     summary = comparison.summary()
     facts = {set_facts["name"]: set_facts for set_facts in comparison.request["data"]}
-    for number, ((name,), lines) in enumerate(grouped(summary, "data")):
+    for number, ((name,), lines) in enumerate(group_lines(summary, "data")):
         if number:
             say("")
         measure = "r2" if facts[name]["kind"] == "numbers" else "accuracy"
@@ -72,7 +72,7 @@ def budget_table(lines: Sequence[dict[str, Any]], measure: str) -> Table:
     titles += ["over k", "time", "memory"] if len(numbers) > 1 else ["time", "memory"]
     table = empty_table(titles, wraps=False)
     best, first = best_of(lines, measure), lines[0]["model"]
-    for (method, model), method_lines in grouped(lines, "method", "model"):
+    for (method, model), method_lines in group_lines(lines, "method", "model"):
         by_k = {line["k"]: line for line in method_lines}
         cells = [value_cell(by_k.get(k), measure, best, chosen=k is None) for k in budgets]
         if len(numbers) > 1:
@@ -142,7 +142,7 @@ def cost_cells(lines: Sequence[dict[str, Any]]) -> list[Text]:
 
 def show_failures(summary: Sequence[dict[str, Any]], several: bool) -> None:
     """Print each failure once."""
-    for (data, method, error), lines in grouped(
+    for (data, method, error), lines in group_lines(
         [line for line in summary if line["error"] is not None], "data", "method", "error"
     ):
         where = f" on {printable(data, MAX_CELL_LENGTH)}" if several else ""

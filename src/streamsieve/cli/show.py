@@ -27,7 +27,7 @@ COLUMNS = {
 
 def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     """Print the summary of a run, after its notes."""
-    from ..runs.record import as_read
+    from ..runs.record import to_display_lines
 
     details, engine = summary["details"], summary["details"].get("engine")
     for remark in details.get("diagnosis", []):
@@ -85,7 +85,9 @@ def show_summary(summary: dict[str, Any], saved_to: Any) -> None:
     )
     if summary["best"]:
         say(f"best {len(summary['best'])} by score")
-        for line in table_of_features(as_read(summary["best"], details.get("first_id", 0))):
+        for line in table_of_features(
+            to_display_lines(summary["best"], details.get("first_id", 0))
+        ):
             say(f"  {line}")
     if saved_to:
         say(f"saved to {saved_to}")

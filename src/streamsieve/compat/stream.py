@@ -15,13 +15,13 @@ from sklearn.base import clone
 from ..blocks import RowBlock, nonzeros
 from ..errors import DataError, UsageError
 from ..estimators import Estimator
-from ..kernels.reading.entries import NOT_FINITE, settle_row
+from ..kernels.reading.entries import NOT_FINITE, join_row
 from ..selection import Selection
 from ..selectors.prediction import Predictor
-from ..sources.base import not_finite
+from ..sources.base import not_finite_error
 from ..sources.named_rows import Entries, numbers_of
 from ..targets import Kind
-from ..values import simple_labels
+from ..values import normalize_labels
 from .features import Features, HashedNames, Vocabulary, as_objects
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class SelectorStream:
         """
         with self._forget_if_refused():
             block = self.frame_block(X, learning=True)
-            target = simple_labels(np.asarray(y))
+            target = normalize_labels(np.asarray(y))
             if target.shape != (block.n_rows,):
                 raise DataError(f"X has {block.n_rows:,} rows, but y has {target.size:,} labels")
             weights = (
@@ -91,7 +91,7 @@ class SelectorStream:
                 else np.broadcast_to(w, target.shape)
             )
             weights = None if weights is None else np.array(weights, np.float64)
-            block = block.with_target(target, weights).without_weightless()
+            block = block.with_target(target, weights).without_zero_weights()
             labels = np.asarray(block.y).tolist() if self.learns_classes else []
             self._check_labels(labels)
             if block.n_rows:
@@ -239,10 +239,10 @@ class SelectorStream:
         )
         kept_ids = np.empty(ids.size, ids.dtype)
         kept: NDArray[Any] = np.empty(ids.size, np.float64 if self.exact else np.float32)
-        filled = settle_row(ids, values, kept_ids, kept)
+        filled = join_row(ids, values, kept_ids, kept)
         if filled == NOT_FINITE:
             at = int(np.argmax(~(np.abs(values) <= MAX_FLOAT32)))
-            raise not_finite("", self.n_rows + 1, repr(list(x)[at]), float(values[at]))
+            raise not_finite_error("", self.n_rows + 1, repr(list(x)[at]), float(values[at]))
         names, width = (
             (features.block_names(ids, x), features.width())
             if learning
@@ -287,7 +287,7 @@ class SelectorStream:
         if faults.size:
             row, at = faults[0]
             column = columns[order[at]]
-            raise not_finite(
+            raise not_finite_error(
                 "", self.n_rows + int(row) + 1, repr(column), float(values[row, order[at]])
             )
         indptr, positions, kept = nonzeros(rounded)
@@ -346,4 +346,4 @@ def to_builtin(label: Any) -> Any:
 
 def as_target(y: Any) -> NDArray[Any]:
     """Return a label, or a number, as an array of one."""
-    return simple_labels(as_objects([to_builtin(y)]))
+    return normalize_labels(as_objects([to_builtin(y)]))

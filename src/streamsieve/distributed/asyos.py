@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..errors import UsageError, spell
 from ..selectors.columns.asyos import MAX_WORKERS
 from ..selectors.columns.learner import ColumnLearner
-from ..selectors.diagnosis import Look
+from ..selectors.diagnosis import DataSample
 from ..selectors.parameters import is_integer
 from ..sources.base import ColumnSource, DataSource
 from ..training import Clock, ColumnFeed, Progress, Training, Watch
@@ -22,7 +22,9 @@ from .asyos_worker import SubstitutionWorker, Task, WorkerCheckpoint
 from .dealing import assign_shards
 from .engine import Engine, Supervisor
 
-PIECES = 16  # shards per worker, so that each worker has columns from all parts of the data
+SHARDS_PER_WORKER = (
+    16  # shards per worker, so that each worker has columns from all parts of the data
+)
 MAX_COLUMNS = 128  # of a block, between two exchanges of a worker with the centre
 MIN_BLOCKS = 100  # per scan: workers that exchange scores rarely select worse columns
 MAX_BLOCK_WORK = 1 << 26  # values multiplied per block, so that it takes a fraction of a slice
@@ -42,7 +44,7 @@ def train_asyos(
     if there are not enough columns for all.
     """
     clock = Clock()
-    learner.note_source(source)
+    learner.use_source(source)
     if learner.params.staleness is not None:
         raise UsageError(
             f"{spell('staleness', learner.params.staleness)} is a parameter of the simulation and"
@@ -54,7 +56,7 @@ def train_asyos(
             watch(Progress(count, total, unit, source.bytes_read, source.facts.n_bytes))
 
     feed = ColumnFeed(source, y, None, report)
-    shards = feed.columns.column_shards(PIECES * engine.n_workers)
+    shards = feed.columns.column_shards(SHARDS_PER_WORKER * engine.n_workers)
     set_workers(learner, min(engine.n_workers, len(shards)))
     passes = learner.passes_over(feed.source)
     learner.start(
@@ -62,7 +64,7 @@ def train_asyos(
     )
     run = AsyOSRun(learner, engine, shards, passes, feed.total)
     setup_seconds = clock.seconds()  # the workers measure what is compiled from here on
-    while run.left:
+    while run.unfinished:
         run.step()
         if watch:
             watch(
@@ -74,7 +76,7 @@ def train_asyos(
     with finish_clock.learning():
         run.gather()
         learner.finish(source.name)
-        done = Training(remarks=learner.results.diagnosis(Look()))
+        done = Training(findings=learner.results.diagnosis(DataSample()))
     learning, compiling = (
         sum(times) / learner.params.workers for times in zip(*run.seconds, strict=True)
     )
@@ -123,11 +125,13 @@ class AsyOSRun:
         size = block_size(target.n_rows, n_features, params.n_features_to_select, workers)
         self.task = engine.share(Task(target, params, passes, size))
         self.centre = engine.centre(target.n_rows)
-        self.saved = [WorkerCheckpoint.initial(learner.features.width) for _ in range(workers)]
+        self.checkpoints = [
+            WorkerCheckpoint.initial(learner.features.width) for _ in range(workers)
+        ]
         self.seconds = [(0.0, 0.0)] * workers  # of each worker: learning and compiling
         self.supervisor = Supervisor(engine, self.start_worker)
         # workers that have not finished; workers that were never ready
-        self.left, self.absent = set(range(workers)), set(range(workers))
+        self.unfinished, self.not_ready = set(range(workers)), set(range(workers))
         for worker in range(workers):
             self.start_worker(worker)
 
@@ -144,9 +148,9 @@ class AsyOSRun:
             self.task,
             self.centre,
             self.assignments[worker],
-            self.saved[worker],
+            self.checkpoints[worker],
         )
-        self.engine.call(worker, "ready" if worker in self.absent else "work")
+        self.engine.call(worker, "ready" if worker in self.not_ready else "work")
 
     def step(self) -> None:
         """Receive the update of the next worker that answers, and let this worker continue."""
@@ -156,10 +160,10 @@ class AsyOSRun:
             self._mark_ready(worker)
             return
         if update.finished:
-            self.left.discard(worker)
+            self.unfinished.discard(worker)
         else:
             self.engine.call(worker, "work")
-        self.saved[worker] = self.saved[worker].apply(update)
+        self.checkpoints[worker] = self.checkpoints[worker].apply(update)
         self.supervisor.reset_losses(worker)
         self.seconds[worker] = update.seconds
 
@@ -169,9 +173,9 @@ class AsyOSRun:
         They start together: a worker that runs alone would keep columns for scores that the columns
         of other workers explain.
         """
-        self.absent.discard(worker)
-        if not self.absent:
-            for number in self.left:
+        self.not_ready.discard(worker)
+        if not self.not_ready:
+            for number in self.unfinished:
                 self.engine.call(number, "work")
 
     @property
@@ -179,15 +183,17 @@ class AsyOSRun:
         """Return the number of columns offered to all workers so far, in all scans."""
         return sum(
             checkpoint.tally["earlier"] + int(checkpoint.tally["counts"][0])
-            for checkpoint in self.saved
+            for checkpoint in self.checkpoints
         )
 
     def gather(self) -> None:
         """Merge the checkpoints of all workers into the learner."""
         learner, memory = self.learner, self.learner.memory
         rule: Any = learner.rule
-        memory.state = rule.gather([checkpoint.state for checkpoint in self.saved])
+        memory.state = rule.gather([checkpoint.state for checkpoint in self.checkpoints])
         memory.names = {
-            feature: name for checkpoint in self.saved for feature, name in checkpoint.names.items()
+            feature: name
+            for checkpoint in self.checkpoints
+            for feature, name in checkpoint.names.items()
         }
-        learner.adopt_counts([checkpoint.tally for checkpoint in self.saved])
+        learner.adopt_counts([checkpoint.tally for checkpoint in self.checkpoints])

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ..blocks import ColumnBlock
 from ..kernels.columns.slots import Slots
 from ..kernels.types import F64, I64
-from ..selectors.columns.asyos import ASYOS, AsyOSParameters, BlockWorker, shares
+from ..selectors.columns.asyos import ASYOS, AsyOSParameters, BlockWorker, split_budget
 from ..selectors.columns.learner import ColumnLearner
-from ..selectors.columns.linear import picked
+from ..selectors.columns.linear import gather_slots
 from ..selectors.columns.memory import ColumnMemory, Tally
 from ..selectors.columns.rules import ColumnRule
 from ..selectors.columns.substitution import SteppingRule, SteppingState
@@ -85,7 +85,7 @@ class WorkerCheckpoint(NamedTuple):
         """Return this checkpoint with an update applied."""
         slots = self.state.slots
         if not np.array_equal(slots.ids, update.ids):
-            slots = picked([slots, update.new], update.ids)
+            slots = gather_slots([slots, update.new], update.ids)
         return WorkerCheckpoint(
             update.position,
             SteppingState(slots, update.weights, update.level),
@@ -97,7 +97,7 @@ class WorkerCheckpoint(NamedTuple):
 class WorkerRule(ColumnRule[SteppingState]):
     """The rule of one worker: it takes columns by the scores that the centre returned last."""
 
-    takes_again: ClassVar[bool] = True
+    allows_repeats: ClassVar[bool] = True
 
     def __init__(
         self, number: int, worker: BlockWorker, centre: CentreLike, target: Target
@@ -131,10 +131,10 @@ class SubstitutionWorker:
         saved: WorkerCheckpoint,
     ) -> None:
         params = task.params
-        share = shares(params.n_features_to_select, params.workers)[number]
+        share = split_budget(params.n_features_to_select, params.workers)[number]
         rule = SteppingRule(replace(params, n_features_to_select=share), task.target)
         slots, weights, level = saved.state
-        state = SteppingState(picked([slots], slots.ids), weights.copy(), level.copy())
+        state = SteppingState(gather_slots([slots], slots.ids), weights.copy(), level.copy())
         self.worker = BlockWorker(rule, params.workers, state)
         # checks and counts columns, and notes their names
         self.learner = ColumnLearner(ASYOS, AsyOSParameters())
@@ -171,7 +171,7 @@ class SubstitutionWorker:
             self.position,
             finished,
             ids,
-            picked([slots], new),
+            gather_slots([slots], new),
             weights[: ids.size].copy(),
             level.copy(),
             self.learner.tally(),

@@ -189,7 +189,7 @@ class ColumnShards:
         self.losses = supervisor.losses
         in_order = [results[worker] for worker in range(self.n_workers)]
         if in_order[0].model is not None:
-            self.learner.take_up(in_order[0].model)
+            self.learner.load_state(in_order[0].model)
             self.learner.name_groups(self.feed.group_names)
         else:
             self.select_again(in_order)
@@ -246,13 +246,13 @@ def train_column_shards(
     """
     start, training = time.perf_counter(), Training()
     check_selects_again(learner, engine.n_workers)
-    learner.note_source(source)
+    learner.use_source(source)
 
     def report(unit: str, count: int, total: int | None) -> None:
         if watch:
             watch(Progress(count, total, unit, source.bytes_read, source.facts.n_bytes))
 
-    feed = ColumnFeed(source, y, groups, report, learner.method.knows_groups)
+    feed = ColumnFeed(source, y, groups, report, learner.method.supports_groups)
     columns = cast(ColumnLearner, learner)
     columns.start(
         columns.width_of(feed.columns),
@@ -265,7 +265,7 @@ def train_column_shards(
     shards = ColumnShards(columns, feed, engine, watch)
     shards.learn()
     columns.finish(source.name)
-    training.remarks = [*columns.results.diagnosis(feed.look()), *feed.remarks(columns)]
+    training.findings = [*columns.results.diagnosis(feed.sample()), *feed.findings(columns)]
     training.seconds = shards.timings.per_worker(shards.n_workers, time.perf_counter() - start)
     training.details = shards.details()
     return training
@@ -273,8 +273,8 @@ def train_column_shards(
 
 def check_selects_again(learner: AnyLearner, n_workers: int) -> None:
     """Raise UsageError if the method cannot select again from survivors, before data is read."""
-    if n_workers > 1 and not learner.method.selects_again:
-        able = ", ".join(method for method in METHODS if find_method(method).selects_again)
+    if n_workers > 1 and not learner.method.can_select_again:
+        able = ", ".join(method for method in METHODS if find_method(method).can_select_again)
         raise UsageError(
             f"{learner.method.name} needs all columns in one place; take one worker, or a method"
             f" that can be trained on parts of the columns: {able}"

@@ -5,21 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from ..class_search import with_all_classes
+from ..class_search import train_with_all_classes
 from ..engine_choice import EngineChoice
 from ..errors import UsageError, spell
 from ..recording import Trace
 from ..selectors.base import AnyLearner
 from ..selectors.columns.learner import ColumnLearner
-from ..sources.base import ColumnSource, DataSource, by_rows
-from ..training import Checkpoint, Training, Watch, remarks_on
+from ..sources.base import ColumnSource, DataSource, as_row_source
+from ..training import Checkpoint, Training, Watch, findings_on
 from .asyos import train_asyos
 from .columns import check_selects_again, train_column_shards
 from .opening import open_engine
 from .rows import EMPTY_NOTE, check_mergeable, train_row_shards
 
 
-def refuse_on_engine(learner: AnyLearner, choice: EngineChoice, checkpoints: bool) -> None:
+def check_engine_support(learner: AnyLearner, choice: EngineChoice, checkpoints: bool) -> None:
     """Raise UsageError if a learner cannot be trained on workers, before data is read."""
     if learner.reads == "matrix":
         raise UsageError(
@@ -52,7 +52,7 @@ def train_on(
     note: Mapping[str, Any] = EMPTY_NOTE,
 ) -> Training:
     """Learn from a source on workers, as ``training.train`` does in one process."""
-    refuse_on_engine(learner, choice, checkpoint is not None)
+    check_engine_support(learner, choice, checkpoint is not None)
     by_row = learner.reads == "rows"
     in_memory = source.matrix is not None or not (by_row or isinstance(source, ColumnSource))
 
@@ -61,7 +61,7 @@ def train_on(
             if by_row:
                 return train_row_shards(
                     learner,
-                    by_rows(source),
+                    as_row_source(source),
                     engine,
                     classes=classes,
                     watch=watch,
@@ -73,7 +73,7 @@ def train_on(
                 return train_asyos(cast(ColumnLearner, learner), source, engine, watch=watch)
             return train_column_shards(learner, source, engine, groups=groups, watch=watch)
 
-    training = with_all_classes(learner, source, classes, attempt)
-    training.remarks += remarks_on(source)
+    training = train_with_all_classes(learner, source, classes, attempt)
+    training.findings += findings_on(source)
     training.details = {"name": choice.name, **training.details}
     return training

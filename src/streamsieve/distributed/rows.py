@@ -14,7 +14,7 @@ Steps    The changes of the workers are added up, as if their rows carried diffe
          Where the rows carry the same information, K workers correct one error K times. Therefore
          the merged model is tested on the first rows: if it is worse there than the workers' models
          were, their mean is taken instead, and from then on every row counts twice as often
-         (``as_part``). Rows of numbers count K times from the start.
+         (``start_shard``). Rows of numbers count K times from the start.
 Answer   The answer depends on the rows and on the number of workers, never on timing: a round is a
          number of rows, and a worker that is lost begins its round again. With one worker it is
          that of one pass, bit for bit.
@@ -35,7 +35,7 @@ from ..model import Model
 from ..recording import Trace, trace_point
 from ..registry import METHODS, find_method, merge_models
 from ..selectors.base import AnyLearner
-from ..selectors.diagnosis import Sample
+from ..selectors.diagnosis import RowSample
 from ..selectors.rows.learner import RowLearner
 from ..sources.base import Missing, NoRowsError, Source
 from ..sources.many import sizes_of
@@ -107,7 +107,7 @@ class RowStream:
             return
 
 
-class Part(NamedTuple):
+class ShardProgress(NamedTuple):
     """The progress of a worker in a round; at the end of the round, with its model."""
 
     rows: int = 0
@@ -134,18 +134,18 @@ class RowWorker:
         self.learner: RowLearner | None = None
         self.wanted = self.rows = self.mistakes_before = 0
 
-    def start_round(self, base: Model, rows: int, row_multiplier: int) -> Part:
+    def start_round(self, base: Model, rows: int, row_multiplier: int) -> ShardProgress:
         """Start a round of ``rows`` rows, each of which counts ``row_multiplier`` times.
 
         ``row_multiplier`` is 0 if no other worker learns.
         """
         self.learner = cast(RowLearner, find_method(base.method).load(base.copy()))
         if row_multiplier:
-            self.learner.as_part(row_multiplier)
+            self.learner.start_shard(row_multiplier)
         self.wanted, self.rows, self.mistakes_before = rows, 0, count_mistakes(self.learner)
         return self.step()
 
-    def step(self) -> Part:
+    def step(self) -> ShardProgress:
         """Learn for one slice of time, but at least one block."""
         learner, model, loss = self.learner, None, 0.0
         assert learner is not None, "start_round must be called before step"
@@ -162,7 +162,7 @@ class RowWorker:
             if model is not None or time.perf_counter() >= clock.began + SLICE_SECONDS:
                 break
         mistakes = count_mistakes(learner) - self.mistakes_before
-        return Part(
+        return ShardProgress(
             self.rows,
             mistakes,
             self.stream.bytes_read,
@@ -203,7 +203,7 @@ class RowShards:
         # rows of its shards that each worker, or the driver in its place, has learned
         self.positions = [0] * self.n_workers
         self.active = set(range(self.n_workers))  # workers that still have rows
-        self.progress = [Part() for _ in self.positions]
+        self.progress = [ShardProgress() for _ in self.positions]
         self.timings = WorkerSeconds()
         self.rounds = self.losses = self.memory = 0
         # how often a row counts: for numbers every row makes a step, however much is learned
@@ -224,7 +224,7 @@ class RowShards:
             while (block := stream.next(FIRST_BLOCK_ROWS)) is not None:
                 yield self.owner[number], block
 
-    def learn_first_rows(self, classes: Any | None) -> Sample:
+    def learn_first_rows(self, classes: Any | None) -> RowSample:
         """Start the learner, learn the first rows here, and return a sample of them.
 
         Rows are learned until everything that is chosen from the first rows has been chosen. A
@@ -232,7 +232,7 @@ class RowShards:
         """
         learner, sample, rows, first_blocks = (
             self.learner,
-            Sample(),
+            RowSample(),
             self.read_first_rows(),
             list[RowBlock](),
         )
@@ -243,7 +243,7 @@ class RowShards:
             learner.start(
                 learner.width_of(self.source),
                 classes,
-                self.source.all_names(),
+                self.source.read_feature_names(),
                 origin=self.source.name,
             )
         seen = 0
@@ -302,10 +302,10 @@ class RowShards:
                 self.engine.call(worker, "start_round", shared, rows, row_multiplier)
             else:
                 start_worker(worker)
-        results: dict[int, Part] = {}
+        results: dict[int, ShardProgress] = {}
         while len(results) < len(self.active):
             answer = supervisor.next_answer()
-            progress: Part = answer.value
+            progress: ShardProgress = answer.value
             self.record_progress(answer.worker, progress)
             if progress.model is None:
                 self.engine.call(answer.worker, "step")
@@ -322,7 +322,7 @@ class RowShards:
             row_multiplier,
         )
 
-    def merge(self, base: Model, results: Sequence[Part], row_multiplier: int) -> None:
+    def merge(self, base: Model, results: Sequence[ShardProgress], row_multiplier: int) -> None:
         """Continue with the merged models of the workers of a round.
 
         Where rows counted fewer times than there are workers, the sum of their changes may be too
@@ -332,7 +332,7 @@ class RowShards:
         models = [result.model for result in results if result.model is not None]
         if not models:
             return
-        self.learner.take_up(models[0] if self.n_workers == 1 else merge_models(base, models))
+        self.learner.load_state(models[0] if self.n_workers == 1 else merge_models(base, models))
         if self.first_rows is None or row_multiplier >= len(models):
             return
         loss, mean_loss = (
@@ -340,10 +340,10 @@ class RowShards:
             sum(result.loss for result in results) / len(results),
         )
         if not loss <= mean_loss:  # the loss may be NaN
-            self.learner.take_up(merge_models(base, models, len(models)))
+            self.learner.load_state(merge_models(base, models, len(models)))
             self.times = min(2 * self.times, self.n_workers)
 
-    def record_progress(self, worker: int, progress: Part) -> None:
+    def record_progress(self, worker: int, progress: ShardProgress) -> None:
         """Record the progress of a worker, and report it."""
         self.progress[worker] = progress._replace(model=None)  # the model may be large
         self.timings.add(progress.seconds)
@@ -386,7 +386,7 @@ def train_row_shards(
     """
     start = time.perf_counter()
     check_mergeable(learner, engine.n_workers)
-    learner.note_source(source)
+    learner.use_source(source)
     run = RowShards(cast(RowLearner, learner), source, engine, watch)
     training = Training(trace=[] if trace is None else trace)
     if learner.started:
@@ -396,7 +396,9 @@ def train_row_shards(
     else:
         sample = read_sample(source, learner.missing_rows)
         if not learner.started:
-            learner.start(learner.width_of(source), classes, source.all_names(), origin=source.name)
+            learner.start(
+                learner.width_of(source), classes, source.read_feature_names(), origin=source.name
+            )
     n_saved = learner.n_learned
     while run.active:
         run.learn_round(run.round_size(checkpoint))
@@ -406,7 +408,7 @@ def train_row_shards(
             learner.save(checkpoint.path, note_content)
             n_saved = learner.n_learned
     learner.finish(source.name)
-    training.remarks = learner.results.diagnosis(sample)
+    training.findings = learner.results.diagnosis(sample)
     training.seconds = run.timings.per_worker(run.n_workers, time.perf_counter() - start)
     training.details = {
         "workers": run.n_workers,
@@ -449,13 +451,13 @@ def find_first_classes(source: Source) -> Any:
         labels.count(encoded.answers)
         if labels.classes.size > 1:
             return labels.classes
-    labels.refuse_one_class(source.name)
+    labels.check_two_classes(source.name)
     return None
 
 
-def read_sample(source: Source, missing: Missing) -> Sample:
+def read_sample(source: Source, missing: Missing) -> RowSample:
     """Return a sample of the first rows, by which the result is judged."""
-    sample = Sample()
+    sample = RowSample()
     if missing == "error":
         for block in source.row_blocks():
             sample.add(block)

@@ -20,7 +20,7 @@ from ..kernels.types import F64
 from ..model import Model
 from ..selection import Selection
 from ..selectors.base import AnyLearner, Method
-from ..selectors.diagnosis import warn_of
+from ..selectors.diagnosis import warn_about
 from ..selectors.fitting import TASK_OF_LOSS
 from ..selectors.serial import Lock, alone
 from ..sources.base import DataSource
@@ -28,7 +28,7 @@ from ..training import train, watching
 from ..values import is_sparse
 from .inputs import (
     check_array,
-    check_usable,
+    check_matrix,
     encode_table,
     has_unseen,
     read_named_rows,
@@ -62,7 +62,7 @@ def predicts_probabilities(estimator: Any) -> bool:
     if not estimator.method.fits_model:
         return predicts_classes(estimator)
     if estimator.__sklearn_is_fitted__():
-        return bool(estimator.learner.results.linear_model().has_chances)
+        return bool(estimator.learner.results.linear_model().has_probabilities)
     return estimator.loss in ("auto", "logistic")
 
 
@@ -208,7 +208,7 @@ class Estimator(TransformerMixin, BaseEstimator):
         }
         X, names, _ = encode_table(self, X, features)
         if has_unseen(X, features):  # columns that were not in the training are ignored
-            X = check_usable(X).tocsr()[:, : features.width]
+            X = check_matrix(X).tocsr()[:, : features.width]
         chosen = _safe_indexing(
             validate_data(self, X, features=features, names=names, **options)[0], selected, axis=1
         )
@@ -309,4 +309,4 @@ def refit(
     estimator._learner = learner
     with watching(None, progress) as watch:
         done = train(learner, source, y=y, classes=classes, groups=groups, watch=watch)
-    warn_of(done.remarks, stacklevel=4)
+    warn_about(done.findings, stacklevel=4)

@@ -13,7 +13,7 @@ from ..errors import UsageError
 from ..selectors.serial import alone
 from ..sources.arrays import as_labels, as_matrix
 from ..sources.base import ColumnBlockSource, DataSource
-from ..sources.groups import GivenGroups, given_groups
+from ..sources.groups import GivenGroups, parse_groups
 from .base import Estimator, refit
 from .inputs import read_matrix
 
@@ -89,7 +89,7 @@ class ColumnEstimator(Estimator):
         if self.__sklearn_is_fitted__():
             learner = self.learner
             if y is not None:
-                learner.refuse_other_target(as_labels(y, ""))
+                learner.check_same_target(as_labels(y, ""))
         elif y is None:
             raise ValueError("the first call requires the target, y")
         else:
@@ -108,7 +108,7 @@ class ColumnEstimator(Estimator):
             numbers = (
                 None
                 if self._check_groups(groups) is None
-                else memory.numbers_of(groups, matrix.shape[1])
+                else memory.number_groups(groups, matrix.shape[1])
             )
             learner.partial_fit_block(columns_of(matrix, ids=ids, names=titles, groups=numbers))
         except Exception:
@@ -119,8 +119,8 @@ class ColumnEstimator(Estimator):
 
     def _check_groups(self, groups: Any | None) -> GivenGroups | None:
         """Return the groups, if given; raise UsageError if the method does not support them."""
-        if groups is not None and not self.method.knows_groups:
+        if groups is not None and not self.method.supports_groups:
             raise UsageError(
                 f"{type(self).__name__} does not support groups; use GroupSAOLA or OGFS"
             )
-        return None if groups is None else given_groups(groups)
+        return None if groups is None else parse_groups(groups)

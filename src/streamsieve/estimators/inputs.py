@@ -19,7 +19,7 @@ from sklearn.utils import get_tags, validation
 
 from ..blocks import RowBlock, dense_block
 from ..errors import DataError, UsageError
-from ..kernels.rows.batch import ALL_MARKED, keep_known
+from ..kernels.rows.batch import ALL_MARKED, copy_table_entries
 from ..kernels.types import F64, I64
 from ..selectors.base import AnyLearner, FeatureInfo, Method
 from ..selectors.prediction import Predictor
@@ -32,13 +32,13 @@ from ..sources.named_rows import NamedRowSource, as_named_rows
 from ..sources.options import ReadOptions
 from ..values import (
     ascends,
+    check_sparse,
+    check_usable,
     fault_of,
     frozen,
     is_object,
     is_sparse,
-    refuse_unusable,
-    simple_labels,
-    sound_sparse,
+    normalize_labels,
 )
 
 FILL = "fill it in or drop the row, or use fit_source(open_source((X, y), missing='mean'))"
@@ -51,11 +51,11 @@ VALUE_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 # ---- matrices and tables
 
 
-def check_usable(X: Any) -> Any:
+def check_matrix(X: Any) -> Any:
     """Return ``X``, in CSR or CSC form if it is sparse; raise DataError if it cannot be used."""
     if is_sparse(X):
-        return sound_sparse(X, "X")
-    refuse_unusable(X, "X")
+        return check_sparse(X, "X")
+    check_usable(X, "X")
     return X
 
 
@@ -70,7 +70,7 @@ def encode_table(
     encoding = None if features is None else features.encoding
     if not is_frame(X):
         return X, None, encoding
-    from ..sources.frames import encoded_matrix, infer_frame
+    from ..sources.frames import encode_frame, infer_frame
 
     if features is None:
         read = ReadOptions(missing="skip" if get_tags(estimator).input_tags.allow_nan else "error")
@@ -84,7 +84,7 @@ def encode_table(
             return csr_array(as_matrix(X, "")[0]), encoding.feature_names, encoding
         table_encoding = Encoding(encoding.columns, encoding.missing, reduced=True)
     return (
-        encoded_matrix(X, table_encoding, "", known=features is not None),
+        encode_frame(X, table_encoding, "", known=features is not None),
         encoding.feature_names,
         encoding,
     )
@@ -117,11 +117,11 @@ def validate_data(
         # a matrix made from a table has no names, and scikit-learn would warn
         if features.names is not None and names is None:
             stand_in.feature_names_in_ = features.names
-    X = check_usable(X)
+    X = check_matrix(X)
     if y is not None and not isinstance(y, str):
-        refuse_unusable(y, "y")
+        check_usable(y, "y")
         if is_object(getattr(y, "dtype", None)):
-            simple_labels(np.asarray(y).ravel())
+            normalize_labels(np.asarray(y).ravel())
     try:
         checked = validation.validate_data(stand_in, X, y, **options, reset=features is None)
     except OverflowError as error:
@@ -154,12 +154,12 @@ def with_column(error: ValueError, X: Any) -> ValueError:
 
 def check_array(X: Any, **options: Any) -> Any:
     """Return ``X`` as scikit-learn validates it."""
-    return validation.check_array(check_usable(X), **options)
+    return validation.check_array(check_matrix(X), **options)
 
 
 def check_sample_weight(weights: Any, X: Any) -> NDArray[np.float64]:
     """Return the weights of rows as numbers, one for each row."""
-    refuse_unusable(weights, "sample_weight")
+    check_usable(weights, "sample_weight")
     checked: NDArray[np.float64] = validation._check_sample_weight(weights, X, dtype=np.float64)
     return checked
 
@@ -256,7 +256,9 @@ def select_named(rows: Iterable[Any], selected: I64) -> Any:
         indptr, indices = np.zeros(block.n_rows + 1, np.int64), np.empty(block.n_nonzero, np.int32)
         entries = block.indptr, block.indices, block.values
         values = np.empty(block.n_nonzero, np.float32)
-        filled = keep_known(ALL_MARKED, lookup.table, lookup.ids, *entries, indptr, indices, values)
+        filled = copy_table_entries(
+            ALL_MARKED, lookup.table, lookup.ids, *entries, indptr, indices, values
+        )
         parts.append(
             csr_array(
                 (values[:filled], indices[:filled], indptr), shape=(block.n_rows, selected.size)

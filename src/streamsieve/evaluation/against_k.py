@@ -51,7 +51,7 @@ def accuracy_against_k(
     for k in ks:
         learner = make_learner(method, {**params, "n_features_to_select": k}, seed)
         codes, classes = classes_in(train_set, learner)
-        groups = train_set.groups if learner.method.knows_groups else None
+        groups = train_set.groups if learner.method.supports_groups else None
         seconds = train(
             learner, train_set.rows(rows, learner.reads), classes=classes, groups=groups
         ).seconds

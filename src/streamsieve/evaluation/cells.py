@@ -63,7 +63,7 @@ FIGURES = (  # the columns that describe a selection, whatever model is measured
 )
 
 Line = dict[str, Any]  # the values of a line, by column of the table
-EMPTY: Line = dict.fromkeys(
+EMPTY_LINE: Line = dict.fromkeys(
     (
         "data",
         "method",
@@ -132,11 +132,11 @@ class Trial(NamedTuple):
     fold: int | None
     folds: int | None
     models: tuple[str, ...]
-    known: Line | None = None  # a line of the same selection, which is not made again then
+    earlier_line: Line | None = None  # a line of the same selection, which is not made again then
 
     def digest(self, fingerprint: str, model: str) -> str:
         """Return the key of a cell: a digest of everything that determines its result."""
-        trial_fields = self._replace(models=(), known=None)._asdict()
+        trial_fields = self._replace(models=(), earlier_line=None)._asdict()
         programs = {name: version(name) for name in ("numpy", "scipy", "scikit-learn")} | {
             "streamsieve": __version__
         }
@@ -155,7 +155,7 @@ class SelectionResult(NamedTuple):
     learner: AnyLearner | None = None
 
 
-class Bench:
+class TrialRunner:
     """A runner of trials, in a process of its own."""
 
     def __init__(self) -> None:
@@ -171,8 +171,8 @@ class Bench:
             try:
                 rows, test = split_rows(data, trial)
                 selection = (
-                    restore_selection(trial.known)
-                    if trial.known
+                    restore_selection(trial.earlier_line)
+                    if trial.earlier_line
                     else self._select(data, rows, trial)
                 )
             except Exception as error:
@@ -182,7 +182,7 @@ class Bench:
                 for model in trial.models
             ]
         return [
-            EMPTY | asked_of(data.name, trial, model) | selection.figures | result
+            EMPTY_LINE | trial_columns(data.name, trial, model) | selection.figures | result
             for model, result in zip(trial.models, results, strict=True)
         ]
 
@@ -205,7 +205,7 @@ class Bench:
             warm_up(data, trial)
             self.warm.add(warm_up_key)
         compile_time = compile_seconds() - compile_time
-        selection = selected_by(data, rows, trial)
+        selection = run_selection(data, rows, trial)
         selection.figures["compile_seconds"] += compile_time
         return selection
 
@@ -222,17 +222,19 @@ def warm_up(data: DataSet, trial: Trial) -> None:
     rows = Rows(type(data.train.X)(X) if is_sparse(data.train.X) else X, labels)
     small = trial._replace(k=2 if isinstance(trial.k, int) else trial.k)
     try:
-        selected_by(DataSet(data.name, data.kind, rows), rows, small)
+        run_selection(DataSet(data.name, data.kind, rows), rows, small)
     except Exception:
         pass  # an error of the trial occurs again, with all rows
 
 
 def failed(data: str, trial: Trial, error: str) -> list[Line]:
     """Return the lines of a trial whose selection failed."""
-    return [EMPTY | asked_of(data, trial, model) | {"error": error} for model in trial.models]
+    return [
+        EMPTY_LINE | trial_columns(data, trial, model) | {"error": error} for model in trial.models
+    ]
 
 
-def asked_of(data: str, trial: Trial, model: str) -> Line:
+def trial_columns(data: str, trial: Trial, model: str) -> Line:
     """Return the columns of a line that repeat its trial."""
     k = trial.k if isinstance(trial.k, int) else None
     return {
@@ -282,7 +284,7 @@ def densify_if_full(X: Any) -> Any:
 # ---- selecting
 
 
-def selected_by(data: DataSet, rows: Rows, trial: Trial) -> SelectionResult:
+def run_selection(data: DataSet, rows: Rows, trial: Trial) -> SelectionResult:
     """Select features from rows; measure the time without compiling, and the memory."""
     reset_peak_memory()
     return (
@@ -312,7 +314,9 @@ def select_with_learner(data: DataSet, rows: Rows, trial: Trial) -> SelectionRes
     """Select features with a method of this package."""
     learner = make_trial_learner(trial, data.kind)
     source = ArraySource(rows.X, rows.y, name=data.name)
-    training = train(learner, source, groups=data.groups if learner.method.knows_groups else None)
+    training = train(
+        learner, source, groups=data.groups if learner.method.supports_groups else None
+    )
     seconds, features = training.seconds, learner.results.selection().indices
     figures = figures_of(
         features, seconds["total"] - seconds["compile"], seconds["learn"], seconds["compile"]

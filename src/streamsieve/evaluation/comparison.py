@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ..display import MAX_IN_TABLE, html_table, printable
 from ..errors import DataError, UsageError
-from ..files import is_there, replacing
+from ..files import file_exists, replacing
 from ..json_text import finite
 from ..machine import is_installed
 from .cells import Line
@@ -140,7 +140,7 @@ class Comparison:
         Standard deviations have the suffix ``_sd``. ``n`` lines succeeded and ``failed`` lines did
         not, with the first ``error``; memory is the maximum over all lines.
         """
-        groups = grouped(self.lines(), "data", "method", "k", "model")
+        groups = group_lines(self.lines(), "data", "method", "k", "model")
         return [
             dict(zip(("data", "method", "k", "model"), key, strict=True)) | summarize(part)
             for key, part in groups
@@ -158,7 +158,7 @@ class Comparison:
         def order(line: dict[str, Any]) -> tuple[float, float]:
             return sign * line[measure], line["n_selected"]
 
-        return [min(lines, key=order) for _, lines in grouped(measured, "data")]
+        return [min(lines, key=order) for _, lines in group_lines(measured, "data")]
 
     def ranks(
         self, measure: str | None = None, *, k: int | None = None, model: str | None = None
@@ -201,7 +201,7 @@ class Comparison:
             line for line in self.summary() if line["model"] == model and line[measure] is not None
         ]
         wanted = [line for line in measured if k is None or line["k"] in (k, None)]
-        for (method, data), lines in grouped(wanted, "method", "data"):
+        for (method, data), lines in group_lines(wanted, "method", "data"):
             means[method][data] = fmean(line[measure] for line in lines)
         return means
 
@@ -214,7 +214,7 @@ class Comparison:
         widths = {facts["name"]: facts["features"] for facts in self.request["data"]}
         selected = [line for line in self.lines() if line["selected"] is not None]
         results = []
-        for key, lines in grouped(selected, "data", "method", "k"):
+        for key, lines in group_lines(selected, "data", "method", "k"):
             by_seed_and_fold = {(line["seed"], line["fold"]): line["selected"] for line in lines}
             if len(by_seed_and_fold) > 1:
                 result = dict(zip(("data", "method", "k"), key, strict=True)) | {
@@ -262,7 +262,7 @@ class Comparison:
         from pyarrow import parquet
 
         request, path = read_request(Path(folder)), Path(folder) / PARQUET
-        if not is_there(path):
+        if not file_exists(path):
             raise UsageError(
                 f"{folder}: the comparison is not finished; run the same command once more"
             )
@@ -334,7 +334,7 @@ class Comparison:
         return text + (f" ({failed:,} failed)" if failed else "")
 
 
-def grouped(lines: Iterable[Line], *names: str) -> list[tuple[tuple[Any, ...], list[Line]]]:
+def group_lines(lines: Iterable[Line], *names: str) -> list[tuple[tuple[Any, ...], list[Line]]]:
     """Return groups of lines with the same values in some columns, in order of appearance."""
     groups: dict[tuple[Any, ...], list[Line]] = {}
     for line in lines:

@@ -13,7 +13,7 @@ from ..machine import refuse_beyond_memory
 from ..selectors.base import AnyLearner, Reads
 from ..sources import open_source
 from ..sources.arrays import ArraySource
-from ..sources.base import ColumnSource, DataSource, refuse_weight
+from ..sources.base import ColumnSource, DataSource, check_no_weight
 from ..sources.columns import MatrixColumns
 from ..sources.encoding import Encoding
 from ..sources.transpose import whole_matrix
@@ -44,7 +44,7 @@ class InMemory:
     def of(cls, data: Any) -> InMemory:
         """Read data into memory: a pair ``(X, y)``, a table, or anything ``open_source`` opens."""
         source = open_source(data)
-        refuse_weight(source.facts.weight, f"{prefix(source.name)}subsamples have no weights")
+        check_no_weight(source.facts.weight, f"{prefix(source.name)}subsamples have no weights")
         if not source.has_labels:
             raise UsageError(f"{prefix(source.name)}the rows have no labels; give a pair (X, y)")
         matrix_data = whole_matrix(source)

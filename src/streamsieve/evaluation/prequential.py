@@ -27,14 +27,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..blocks import RowBlock
-from ..class_search import with_all_classes
+from ..class_search import train_with_all_classes
 from ..errors import UsageError
 from ..kernels.rows.batch import is_mistake
 from ..kernels.rows.scores import ERRORS
 from ..selectors.base import AnyLearner
 from ..selectors.parameters import is_integer
 from ..sources import open_source
-from ..sources.base import BlockSource, Source, by_rows
+from ..sources.base import BlockSource, Source, as_row_source
 from ..sources.labels import expect_classes
 from ..targets import ONLY_NUMBERS
 from ..training import Clock, Training
@@ -149,7 +149,9 @@ def prequential(
 
     search = not learner.started
     training = (
-        with_all_classes(learner, source, classes, attempt) if search else attempt(classes, False)
+        train_with_all_classes(learner, source, classes, attempt)
+        if search
+        else attempt(classes, False)
     )
     return judged[0].result(window, training.seconds)
 
@@ -164,7 +166,11 @@ def open_rows(data: Any) -> Source:
         and len(data)
         and all(isinstance(block, RowBlock) for block in data)
     )
-    return BlockSource(data) if blocks or isinstance(data, Iterator) else by_rows(open_source(data))
+    return (
+        BlockSource(data)
+        if blocks or isinstance(data, Iterator)
+        else as_row_source(open_source(data))
+    )
 
 
 def learn_rows(
@@ -173,12 +179,14 @@ def learn_rows(
     """Learn all rows of a source, and start and finish a learner that has not started."""
     is_new = not learner.started
     if is_new:
-        learner.note_source(source)
-        learner.start(learner.width_of(source), classes, source.all_names(), origin=source.name)
+        learner.use_source(source)
+        learner.start(
+            learner.width_of(source), classes, source.read_feature_names(), origin=source.name
+        )
         learner.begin_pass(0)
     for block in source.row_blocks(learner.missing_rows):
         with clock.learning():
-            judged.learn(block.without_weightless())
+            judged.learn(block.without_zero_weights())
     if is_new:
         learner.finish(source.name)
 
@@ -213,10 +221,10 @@ class JudgedLearner:
     def _countable_stop(self, block: RowBlock, start: int) -> int:
         """Return where the rows from ``start`` on end for which the learner's count can be used."""
         learner: Any = self.learner  # its count is that of its predictions only if
-        is_same_count = learner.results.uses_lengths or not (
+        is_same_count = learner.results.uses_row_lengths or not (
             self.learns_numbers or learner.options.fit_intercept
         )
-        if not is_same_count or learner.options.chooses_number:
+        if not is_same_count or learner.options.chooses_budget:
             return start
         warm_up = learner.memory.warm_up
         return block.n_rows if warm_up is None else int(warm_up.stop(block, start)) - 1

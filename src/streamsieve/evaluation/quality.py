@@ -136,7 +136,7 @@ def cross_validated(
     matrix = X.tocsr() if is_sparse(X) else np.asarray(X)
     splitter = StratifiedKFold if is_classifier(model) else KFold
     if is_classifier(model):
-        refuse_rare(labels, folds)
+        check_class_counts(labels, folds)
     parts = splitter(folds, shuffle=True, random_state=seed).split(matrix, labels)
     return [
         hold_out(model, matrix[train], labels[train], matrix[test], labels[test])
@@ -153,7 +153,7 @@ def check_rows(X: Any, y: NDArray[Any], which: str) -> None:
         )
 
 
-def refuse_rare(labels: NDArray[Any], folds: int) -> None:
+def check_class_counts(labels: NDArray[Any], folds: int) -> None:
     """Raise DataError if a class has too few rows for every fold to have one."""
     classes, counts = np.unique(labels, return_counts=True)
     rarest = int(counts.argmin())

@@ -123,10 +123,10 @@ def stability_selection(
     refuse_unknown_parameters(method, params)
     check_ranges(n_resamples, fraction, seed, jobs)
     learner = make_learner(method, params)
-    if groups is not None and not learner.method.knows_groups:
+    if groups is not None and not learner.method.supports_groups:
         raise UsageError(f"{method} does not support groups; use group-saola or ogfs")
     data_set = InMemory.of(data)
-    if groups is None and learner.method.knows_groups:
+    if groups is None and learner.method.supports_groups:
         groups = data_set.groups
     data_set.check_copies_fit(fraction, min(jobs, n_resamples))
     with naming_methods(learner):

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
 from ..errors import DataError, UsageError
-from ..files import is_there, lock, replacing
+from ..files import file_exists, lock, replacing
 from ..json_text import Count, Measure, conforms, from_json, to_json
 from .cells import Line
 
@@ -81,12 +81,12 @@ class ComparisonFolder:
                     f"{self.path}: another process is at work on this comparison; wait until it has"
                     " ended"
                 )
-            if not is_there(self.path / REQUEST) and any(self.path.iterdir()):
+            if not file_exists(self.path / REQUEST) and any(self.path.iterdir()):
                 raise UsageError(
                     f"{self.path}: is not empty and does not hold a comparison; name a new or empty"
                     " folder"
                 )
-            self.before = read_request(self.path) if is_there(self.path / REQUEST) else None
+            self.before = read_request(self.path) if file_exists(self.path / REQUEST) else None
             self._make_cells_folder()
         except BaseException:
             self.__exit__()
@@ -106,7 +106,7 @@ class ComparisonFolder:
             )
         cells.mkdir(exist_ok=True)
 
-    def refuse_changed(self, name: str, fingerprint: str) -> None:
+    def check_unchanged(self, name: str, fingerprint: str) -> None:
         """Raise UsageError if a data set is not the one that earlier cells were measured on."""
         for facts in [] if self.before is None else self.before["data"]:
             if facts["name"] == name and facts["fingerprint"] != fingerprint:
@@ -115,14 +115,14 @@ class ComparisonFolder:
                     " read with other options; name another folder, or remove this one"
                 )
 
-    def ask(self, request: dict[str, Any]) -> None:
+    def write_request(self, request: dict[str, Any]) -> None:
         """Write the request."""
         write_json(self.path / REQUEST, request)
 
     def cell(self, digest: str) -> Line | None:
         """Return a finished cell; None if it is absent or damaged."""
         path = self.path / CELLS / f"{digest}.json"
-        if not is_there(path):
+        if not file_exists(path):
             return None
         try:
             line = from_json(path.read_text(encoding="utf-8"))
@@ -138,7 +138,7 @@ class ComparisonFolder:
 def read_request(folder: Path) -> dict[str, Any]:
     """Return the request of a comparison."""
     path, cure = folder / REQUEST, "put it back from a copy, or name another folder"
-    if not is_there(path):
+    if not file_exists(path):
         raise UsageError(f"{folder}: there is no comparison in this folder")
     if path.stat().st_size > MAX_JSON:
         raise DataError(f"{path}: damaged (it is larger than {MAX_JSON >> 30} GiB); {cure}")

@@ -51,7 +51,7 @@ def _compile(function: Callable[P, R], **options: Any) -> Callable[P, R]:
     return cast(Callable[P, R], dispatcher)
 
 
-class _Compiling(event.Listener):
+class _CompileClock(event.Listener):
     """A listener that announces the first compilation of a process and measures compile time.
 
     It measures the time during which at least one thread compiles or saves a compiled kernel.
@@ -107,21 +107,21 @@ class _Compiling(event.Listener):
         if name:
             logger.info("compiled %s in %.2f s", name, now - started)
 
-    def so_far(self) -> float:
+    def seconds_so_far(self) -> float:
         with self.lock:
             return self.finished_seconds + (
                 time.perf_counter() - self.busy_since if self.started else 0.0
             )
 
 
-_COMPILING = _Compiling()
+_COMPILING = _CompileClock()
 event.register(COMPILED, _COMPILING)
 event.register(LOCKED, _COMPILING)
 
 
 def compile_seconds() -> float:
     """Return for how many seconds this process has compiled kernels so far, on any thread."""
-    return _COMPILING.so_far()
+    return _COMPILING.seconds_so_far()
 
 
 def interrupt(error: BaseException) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..display import MAX_CELL_LENGTH, printable
 from ..errors import UsageError
-from ..files import is_there
+from ..files import file_exists
 from ..json_text import finite
 from .wording import join_words, percent, seconds
 
@@ -24,7 +24,7 @@ MAX_ERRORS = 200  # cells that failed, in full
 def is_comparison(source: Any) -> bool:
     """Return True for a comparison, or the folder of one."""
     if isinstance(source, str | Path):
-        return is_there(Path(source) / REQUEST)
+        return file_exists(Path(source) / REQUEST)
     from ..evaluation.comparison import Comparison
 
     return isinstance(source, Comparison)

@@ -15,7 +15,7 @@ from ..errors import UsageError
 from ..files import replacing
 from ..json_text import finite
 from ..runs import RunRecord
-from ..runs.record import as_read
+from ..runs.record import to_display_lines
 from ..selection import Selection
 from . import charts
 from .comparison import OWN, describe_comparison, method_label
@@ -118,7 +118,7 @@ def plot(source: Selection | RunRecord | Comparison, axes: Axes | None) -> Figur
     """Return the figures of a result; the first is also drawn on ``axes`` if they are given."""
     if isinstance(source, Selection):
         figure_list = figures_of_selection(
-            finite(selected_of(as_read(source.ranked(), first_id=0)))
+            finite(selected_of(to_display_lines(source.ranked(), first_id=0)))
         )
     elif isinstance(source, RunRecord):
         run = describe_run(source, read_data=False)

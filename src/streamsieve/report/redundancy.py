@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, UsageError
-from ..runs import RunRequest, refuse_changed
-from ..sources import open_with
-from ..sources.base import Source, by_rows
+from ..runs import RunRequest, check_unchanged
+from ..sources import open_with_options
+from ..sources.base import Source, as_row_source
 
 MAX_ROWS = 10_000
 
@@ -53,8 +53,8 @@ def source_of(request: RunRequest | None, read_data: bool) -> Source:
         raise UsageError("the record is not from a run folder, so the data cannot be read again")
     if request.data is None:
         raise UsageError("the data was in memory or came through a pipe")
-    refuse_changed(request.data, request.fingerprint)
-    return by_rows(open_with(request.data, request.read))
+    check_unchanged(request.data, request.fingerprint)
+    return as_row_source(open_with_options(request.data, request.read))
 
 
 def first_rows(source: Source, features: NDArray[np.int64]) -> NDArray[np.float64]:

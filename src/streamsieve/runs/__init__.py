@@ -1,6 +1,6 @@
 """Keep runs: the request, the progress, the result and the folder that holds them."""
 
-from .data import fingerprint, location, refuse_changed
+from .data import check_unchanged, fingerprint, location
 from .folder import CHECKPOINT, RunDirectory
 from .record import RunRecord
 from .request import RunRequest
@@ -12,5 +12,5 @@ __all__ = [
     "RunRequest",
     "fingerprint",
     "location",
-    "refuse_changed",
+    "check_unchanged",
 ]

@@ -15,7 +15,7 @@ from ..json_text import Count
 from ..selectors.base import AnyLearner
 from ..selectors.parameters import to_builtin
 from ..sources.base import DataSource
-from ..sources.finding import STANDARD_INPUT, alone, files_of, is_names, is_no_file
+from ..sources.finding import STANDARD_INPUT, files_of, is_names, is_special_name, unwrap_single
 from ..values import is_sparse
 
 HEAD_BYTES = 1 << 20
@@ -53,12 +53,12 @@ def location(data: Any) -> Location | None:
     """
     if not is_names(data):
         return None
-    names = alone(data)
+    names = unwrap_single(data)
     if not isinstance(names, str | Path):
         return [str(Path(name).absolute()) for name in names]
     if str(names) == STANDARD_INPUT:
         return None
-    return str(names) if is_no_file(names) else str(Path(names).absolute())
+    return str(names) if is_special_name(names) else str(Path(names).absolute())
 
 
 def fingerprint(data: Location | None) -> Any:
@@ -67,7 +67,7 @@ def fingerprint(data: Location | None) -> Any:
     For a file it is the size and a hash of the beginning; for several files, of which there may be
     very many, it is their sizes and times.
     """
-    if data is None or (isinstance(data, str) and is_no_file(data)):
+    if data is None or (isinstance(data, str) and is_special_name(data)):
         return {"name": data}
     if isinstance(data, list) or not Path(data).is_file():
         states = [(str(path), path.stat()) for path in files_of(data)]
@@ -83,7 +83,7 @@ def fingerprint(data: Location | None) -> Any:
     return {"path": data, "bytes": path.stat().st_size, "sha256_of_first_mib": head}
 
 
-def refuse_changed(data: Location | None, before: Any) -> None:
+def check_unchanged(data: Location | None, before: Any) -> None:
     """Raise DataError if the files are not those of the fingerprint ``before``."""
     before = before or {}
     files = {
@@ -114,7 +114,7 @@ def digest(*parts: str | bytes | NDArray[Any]) -> str:
     return hasher.hexdigest()[:32]
 
 
-def data_facts(before: Any, source: DataSource, learner: AnyLearner) -> dict[str, Any]:
+def describe_data(before: Any, source: DataSource, learner: AnyLearner) -> dict[str, Any]:
     """Return the facts about learned data that go into a record, as far as they are known.
 
     These are its size, density and classes, and a fingerprint that is the same for the same data in

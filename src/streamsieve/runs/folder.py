@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError, UsageError
-from ..files import clear_partial, is_there, lock, replacing
+from ..files import clear_partial, file_exists, lock, replacing
 from ..json_text import from_json, to_json
 from ..selectors.base import AnyLearner
 from ..sources.finding import MODEL_FILE, RUN_FILE
@@ -48,12 +48,12 @@ class RunDirectory:
         return self.path / name
 
     @contextmanager
-    def begun(self, request: RunRequest) -> Iterator[None]:
+    def begin_run(self, request: RunRequest) -> Iterator[None]:
         """Begin a run in a new or empty folder: write the request, and lock out other processes."""
         self.is_new = not self.path.exists()
         if self.is_new:
             self.path.mkdir(parents=True, exist_ok=True)
-        with self.locked() if self.path.is_dir() else nullcontext():
+        with self.lock_run() if self.path.is_dir() else nullcontext():
             if not self.path.is_dir() or any(self.path.iterdir()):
                 raise UsageError(
                     f"{self.path}: is not an empty folder; name another, or go on with the run in"
@@ -68,7 +68,7 @@ class RunDirectory:
             yield
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
+    def lock_run(self) -> Iterator[None]:
         """Lock out other processes, and remove partial files that a killed process left."""
         descriptor = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
         try:
@@ -92,7 +92,7 @@ class RunDirectory:
     def refuse_strange_files(self) -> None:
         """Raise DataError if a file of the run is not a regular file."""
         for name in FILES:
-            is_there(self / name)
+            file_exists(self / name)
 
     def request(self) -> RunRequest:
         """Return the request of the run."""
@@ -112,7 +112,7 @@ class RunDirectory:
     def checkpoint(self) -> Path | None:
         """Return the path of the last checkpoint, or None without a checkpoint."""
         path = self / CHECKPOINT
-        return path if is_there(path) else None
+        return path if file_exists(path) else None
 
     def finish(self, record: RunRecord, learner: AnyLearner) -> None:
         """Write the model and the result; the run is finished when the result is written."""
@@ -128,7 +128,7 @@ class RunDirectory:
 
     def result(self) -> RunRecord | None:
         """Return the record of a finished run; None if it is not finished."""
-        if not is_there(self / RESULT):
+        if not file_exists(self / RESULT):
             return None
         cure = "remove it to finish the run again"
         content = _read_json(self / RESULT, cure)
@@ -141,7 +141,7 @@ class RunDirectory:
 
     def model(self) -> Path:
         """Return the path of the model of a finished run."""
-        if not is_there(self / MODEL):
+        if not file_exists(self / MODEL):
             self.request()
             raise UsageError(
                 f"{self.path}: the run is not finished; go on with it: select --resume {self.path}"

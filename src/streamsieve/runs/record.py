@@ -300,7 +300,7 @@ class RunRecord:
 
         Each line also has the 0-based ``index`` of the feature.
         """
-        return as_read(self.ranked(most), self.first_id)
+        return to_display_lines(self.ranked(most), self.first_id)
 
     @property
     def first_id(self) -> int:
@@ -365,7 +365,7 @@ class RunRecord:
         )
 
 
-def as_read(ranked: list[dict[str, Any]], first_id: int) -> list[dict[str, Any]]:
+def to_display_lines(ranked: list[dict[str, Any]], first_id: int) -> list[dict[str, Any]]:
     """Return lines of ``ranked`` for people.
 
     They have features as their file names them, then the 0-based ``index``.

@@ -14,12 +14,12 @@ from ..sources.options import OPTIONS, ReadOptions
 from .data import DataFacts, Location, names_data
 
 
-def is_part(fraction: Any) -> bool:
+def is_proper_fraction(fraction: Any) -> bool:
     """Return True for a fraction between 0 and 1, exclusive."""
     return bool(0 < fraction < 1)
 
 
-def titled(title: str, default: Any = dataclasses.MISSING) -> Any:
+def titled_field(title: str, default: Any = dataclasses.MISSING) -> Any:
     """Declare a field that a report shows under a title."""
     return field(default=default, metadata={"title": title})
 
@@ -30,16 +30,18 @@ class RunRequest:
 
     method: str
     params: dict[str, Any]
-    data: Location | None = titled("Learned from", None)  # None for what is in memory or a pipe
+    data: Location | None = titled_field(
+        "Learned from", None
+    )  # None for what is in memory or a pipe
     # data, or a fraction of the rows
-    test: Location | Annotated[float, is_part] | None = titled("Tested on", None)
+    test: Location | Annotated[float, is_proper_fraction] | None = titled_field("Tested on", None)
     read: ReadOptions = ReadOptions()
     # a file, or the groups themselves
-    groups: str | list[Group] | list[tuple[Group, Group]] | None = titled("Groups", None)
-    classes: list[Label] | None = titled("Classes", None)
-    seed: Count | None = titled("Seed", None)
-    memory: str | Count | None = titled("Most memory", None)
-    resamples: Annotated[int, at_least(2)] | None = titled("Resamples", None)
+    groups: str | list[Group] | list[tuple[Group, Group]] | None = titled_field("Groups", None)
+    classes: list[Label] | None = titled_field("Classes", None)
+    seed: Count | None = titled_field("Seed", None)
+    memory: str | Count | None = titled_field("Most memory", None)
+    resamples: Annotated[int, at_least(2)] | None = titled_field("Resamples", None)
     checkpoint_every: Positive | None = None
     fingerprint: Annotated[DataFacts, names_data] | None = None
     engine: EngineChoice | None = None
@@ -78,7 +80,7 @@ class RunRequest:
             elif request_field.metadata and not is_default(self, request_field):
                 yield request_field.name, getattr(self, request_field.name)
 
-    def data_read(self) -> dict[str, Any]:
+    def summarize_fingerprint(self) -> dict[str, Any]:
         """Return the fingerprint for a record.
 
         Of several files it has the first, the last and the number of files.

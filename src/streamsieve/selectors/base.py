@@ -24,12 +24,18 @@ from ..kernels.types import F64, I64
 from ..machine import available_memory
 from ..model import NAMES, Model, refusing_damage, texts_of_arrays, texts_to_arrays
 from ..selection import Selection
-from ..sources.base import DataSource, Missing, Report, refuse_weight
+from ..sources.base import DataSource, Missing, Report, check_no_weight
 from ..sources.encoding import Encoding
 from ..sources.wrapped import KeptFeatures
 from ..state import Arrays
 from ..targets import ONLY_CLASSES, TASK_OF_KIND, Kind
-from .diagnosis import Look, Remark, describe_duplicates, describe_no_limit, find_equal_columns
+from .diagnosis import (
+    DataSample,
+    Finding,
+    describe_duplicates,
+    describe_no_limit,
+    find_equal_columns,
+)
 from .fitting import AUTO_LOSS
 from .parameters import (
     as_json,
@@ -64,12 +70,12 @@ class Method:
     # and a method.
     rule: Any = None
     predicts: bool = False
-    knows_groups: bool = False
+    supports_groups: bool = False
     merges: bool = False  # models that learned different rows can be merged
     # Workers can learn different columns of one model at the same time.
     is_asynchronous: bool = False
     # The features that several learners kept of different columns can be selected from again.
-    selects_again: bool = False
+    can_select_again: bool = False
     two_classes_only: bool = False
     draws: bool = False  # draws from all features, so the width must be known before the first row
     asks: bool = False  # reads only the values that it asks for; others may be missing
@@ -79,12 +85,12 @@ class Method:
     exempt_from_checks: Mapping[str, str] = field(default_factory=dict)
     # Checks of scikit-learn that cannot hold for this method, beside those of its whole kind.
     expected_failed_checks: Mapping[str, str] = field(default_factory=dict)
-    own_doc: str | None = None  # set where the parameters are those of another method
+    doc_override: str | None = None  # set where the parameters are those of another method
 
     @property
     def doc(self) -> str:
         """Return the description of the method and of its parameters."""
-        return self.own_doc or self.parameters.__doc__ or ""
+        return self.doc_override or self.parameters.__doc__ or ""
 
     @property
     def reads(self) -> Reads:
@@ -123,7 +129,7 @@ class Method:
         """Return a learner that continues from a model."""
         with refusing_damage(origin):
             learner = self.make(**{name: from_json(value) for name, value in model.params.items()})
-            learner.take_up(model)
+            learner.load_state(model)
         return learner
 
 
@@ -145,13 +151,13 @@ class FeatureInfo:
             None if names is None else np.asarray(names, dtype=object),
         )
 
-    def widen(self, width: int) -> None:
+    def set_width(self, width: int) -> None:
         """Set the width; drop the names if features without names have been added."""
         self.width = width
         if self.names is not None and self.names.size < width:
             self.names = None if self.encoding is None else self.encoding.feature_names[:width]
 
-    def refuse_more(self, n_features: int, origin: str) -> None:
+    def check_width(self, n_features: int, origin: str) -> None:
         """Raise DataError if the data has more features than the table that was learned.
 
         A model could not say how to read them.
@@ -199,7 +205,7 @@ class FeatureInfo:
         return features
 
 
-class Findings(NamedTuple):
+class ResultSummary(NamedTuple):
     """Values that a run reports beside the selection; None where a method has none."""
 
     mistakes: int | None = None  # rows predicted wrongly before they were learned
@@ -228,9 +234,9 @@ class Results(ABC):
     """
 
     # Whether predictions depend on the length of rows with all of their features.
-    uses_lengths: bool = False
+    uses_row_lengths: bool = False
     # Whether predictions need all features, not only the selected ones.
-    predicts_with_all: bool = False
+    uses_all_features: bool = False
     advice_if_empty: str = "check how the data was read: streamsieve info"
     # For a budget of at least the number of features.
     advice_if_all: str = "try a smaller number"
@@ -259,7 +265,7 @@ class Results(ABC):
         indices, scores = self.selected()
         return Selection(indices, scores, self.names_of(indices))
 
-    def kept_now(self) -> tuple[I64, F64] | None:
+    def current_selection(self) -> tuple[I64, F64] | None:
         """Return ids and scores of the current selection, in any order, while learning goes on.
 
         It is read very often, so work that a method does only at the end of the data is skipped;
@@ -271,36 +277,36 @@ class Results(ABC):
         """Return the number of rows of every class; None for numeric targets."""
         return None
 
-    def findings(self) -> Findings:
+    def result_summary(self) -> ResultSummary:
         """Return what a run reports beside the selection."""
-        return Findings()
+        return ResultSummary()
 
     @alone
-    def diagnosis(self, look: Look) -> list[Remark]:
+    def diagnosis(self, sample: DataSample) -> list[Finding]:
         """Return the remarks on a result that a user should know.
 
-        ``look`` gives access to the part of the data that is still available.
+        ``sample`` gives access to the part of the data that is still available.
         """
         selection = self.selection()
         if len(selection):
-            return self.remarks(selection, look)
+            return self.findings(selection, sample)
         return [
-            Remark("nothing selected", "warning", "no feature was selected", self.advice_if_empty)
+            Finding("nothing selected", "warning", "no feature was selected", self.advice_if_empty)
         ]
 
-    def remarks(self, selection: Selection, look: Look) -> list[Remark]:
+    def findings(self, selection: Selection, sample: DataSample) -> list[Finding]:
         """Return the remarks on a selection that is not empty."""
-        remarks = []
+        findings = []
         wanted: Any = parameters_of(self.params).get("n_features_to_select")
         if is_integer(wanted) and wanted >= self.features.width:
-            remarks.append(describe_no_limit(wanted, self.features.width, self.advice_if_all))
+            findings.append(describe_no_limit(wanted, self.features.width, self.advice_if_all))
         evidence = self.evidence(selection)
-        groups = [] if evidence is None else find_equal_columns(selection.indices, evidence, look)
+        groups = [] if evidence is None else find_equal_columns(selection.indices, evidence, sample)
         if groups:
-            remarks.append(
+            findings.append(
                 describe_duplicates([list(map(self.title, group.tolist())) for group in groups])
             )
-        return remarks
+        return findings
 
     def evidence(self, selection: Selection) -> F64 | None:
         """Return what was learned of each selected feature, one line each; None if unknown.
@@ -428,17 +434,17 @@ class Learner(ABC, Generic[B, M]):
         of the data in messages.
         """
 
-    def note_source(self, source: DataSource) -> None:
+    def use_source(self, source: DataSource) -> None:
         """Store how the source calls feature 0, for messages, and how table columns are encoded."""
-        self.refuse_weight(source.facts.weight)
+        self.check_no_weight(source.facts.weight)
         encoding = source.encoding  # None or plain for unencoded numbers
         self.features.first_id, self.features.kept = source.facts.first_id, source.facts.kept
         self.features.encoding = None if encoding is None or encoding.is_plain else encoding
 
-    def refuse_weight(self, weight: str | None) -> None:
+    def check_no_weight(self, weight: str | None) -> None:
         """Raise an error for a column of weights, unless the method learns row by row."""
         if self.reads != "rows":
-            refuse_weight(
+            check_no_weight(
                 weight, f"{self.method.name} does not learn row by row and cannot weigh rows"
             )
 
@@ -498,12 +504,12 @@ class Learner(ABC, Generic[B, M]):
     # ---- saving
 
     @abstractmethod
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+    def _state_to_save(self) -> tuple[dict[str, Any], Arrays]:
         """Return everything that was learned: a header that JSON can hold, and arrays."""
 
     @abstractmethod
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
-        """Restore what ``_saved`` returned, after checking that it is consistent."""
+        """Restore what ``_state_to_save`` returned, after checking that it is consistent."""
 
     @alone
     def model(self, note: dict[str, Any] | None = None) -> Model:
@@ -513,14 +519,14 @@ class Learner(ABC, Generic[B, M]):
         learning they hold neither the old state nor the new one.
         """
         params = {name: as_json(value) for name, value in parameters_of(self.params).items()}
-        (header, arrays), features = self._saved(), self.features
+        (header, arrays), features = self._state_to_save(), self.features
         header = {"n_features": features.width, **header, **features.header()}
         if features.names is not None:
             arrays |= texts_to_arrays(NAMES, features.names)
         return Model(self.method.name, params, header, arrays, note)
 
     @alone
-    def take_up(self, model: Model) -> None:
+    def load_state(self, model: Model) -> None:
         """Continue from a model, with the same parameters.
 
         The learner goes on with the model's own arrays.

@@ -19,7 +19,7 @@ MIN_VALUES_FOR_SCALE = 10  # non-zeros of a column, to estimate its scale
 MIN_VALUES_FOR_COPY = 3
 
 
-class Remark(NamedTuple):
+class Finding(NamedTuple):
     """A remark on a result: a warning if it is useless as it is, otherwise a note."""
 
     kind: str
@@ -38,7 +38,7 @@ class Scales(NamedTuple):
     sizes: NDArray[np.float64]
 
 
-class Look:
+class DataSample:
     """The part of the data that is still available when all of it was learned.
 
     Nothing is, unless a feed has kept a sample.
@@ -56,35 +56,35 @@ class Look:
         return Scales(np.empty(0, np.int64), np.empty(0))
 
 
-def warn_of(remarks: Iterable[Remark], stacklevel: int) -> None:
+def warn_about(findings: Iterable[Finding], stacklevel: int) -> None:
     """Issue the remarks that are warnings; ``stacklevel`` counts from the caller."""
-    for remark in remarks:
-        if remark.level == "warning":
-            warnings.warn(str(remark), UserWarning, stacklevel=stacklevel + 1)
+    for finding in findings:
+        if finding.level == "warning":
+            warnings.warn(str(finding), UserWarning, stacklevel=stacklevel + 1)
 
 
-def describe_no_limit(wanted: int, width: int, advice: str) -> Remark:
+def describe_no_limit(wanted: int, width: int, advice: str) -> Finding:
     """Return the remark on a budget of at least the number of features."""
     message = (
         f"{spell('n_features_to_select', wanted)} has no effect: the data has {width:,} features"
     )
-    return Remark("no limit", "note", message, advice)
+    return Finding("no limit", "note", message, advice)
 
 
-def no_groups() -> Remark:
+def describe_no_groups() -> Finding:
     """Return the remark on a method for groups that was given none."""
     advice = f"name the groups ({spell('groups', 'FILE')}), or use saola"
-    return Remark(
+    return Finding(
         "no groups", "note", "no groups were given, so every feature is its own group", advice
     )
 
 
-def describe_duplicates(groups: list[list[str]]) -> Remark:
+def describe_duplicates(groups: list[list[str]]) -> Finding:
     """Return a remark on equal features, by their titles, in groups."""
     copies = sum(len(group) - 1 for group in groups)
     shown = ", ".join(shorten_list([" = ".join(shorten_list(group)) for group in groups]))
     message = f"some selected features are equal in every row that was used: {shown}"
-    return Remark(
+    return Finding(
         "duplicates", "note", message, f"drop the copies, which makes room for {copies:,} more"
     )
 
@@ -95,7 +95,7 @@ def shorten_list(texts: list[str]) -> list[str]:
 
 
 def find_equal_columns(
-    ids: NDArray[np.int64], evidence: NDArray[np.float64], look: Look
+    ids: NDArray[np.int64], evidence: NDArray[np.float64], sample: DataSample
 ) -> list[NDArray[np.int64]]:
     """Return groups of features, their ids ascending, that are equal as far as can be known.
 
@@ -105,7 +105,7 @@ def find_equal_columns(
     if not groups:
         return []
     candidates = np.sort(np.concatenate(groups))
-    checksums = look.checksums(candidates)
+    checksums = sample.checksums(candidates)
     is_known = ~np.isnan(checksums)
     lines = np.column_stack([evidence[np.searchsorted(ids, candidates)], checksums])
     return group_equal_rows(candidates[is_known], lines[is_known])
@@ -133,7 +133,7 @@ def group_equal_rows(ids: NDArray[np.int64], lines: NDArray[np.float64]) -> list
 # ---- samples of rows
 
 
-class Sample(Look):
+class RowSample(DataSample):
     """A sample of at most 1,024 rows and 2^20 non-zeros; the same for blocks of any size."""
 
     def __init__(self) -> None:

@@ -75,7 +75,7 @@ class Slopes(NamedTuple):
     loss: float
 
 
-def slopes_at(loss: int, scores: F64, y: F64) -> Slopes:
+def loss_slopes(loss: int, scores: F64, y: F64) -> Slopes:
     """Return the loss and its derivatives at given scores."""
     first, second = np.empty(y.size), np.empty(y.size)
     return Slopes(first, second, slopes(loss, scores, y, first, second))
@@ -99,7 +99,7 @@ def project(columns: ColumnSet, loss: int, y: F64, n_columns: int) -> Fit:
     """
     weights, intercept = np.zeros(0), 0.0
     scores = np.zeros(y.size)
-    current = slopes_at(loss, scores, y)
+    current = loss_slopes(loss, scores, y)
     for _ in range(MAX_STEPS):
         gradient = columns.products(current.first)
         if not weights.size:
@@ -119,7 +119,7 @@ def project(columns: ColumnSet, loss: int, y: F64, n_columns: int) -> Fit:
             trial = np.zeros(moved.size)
             trial[kept] = moved[kept]
             scores = columns.combine(trial, intercept - shift)
-            proposed = slopes_at(loss, scores, y)
+            proposed = loss_slopes(loss, scores, y)
             if proposed.loss <= current.loss:
                 break
             length, shift = length / 2.0, shift / 2.0
@@ -145,7 +145,7 @@ def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
     ridge = MIN_RIDGE if loss == SQUARED else 1.0 / y.size
     values = columns.dense(chosen)
     weights, intercept = np.zeros(chosen.size), 0.0
-    current = slopes_at(loss, np.zeros(y.size), y)
+    current = loss_slopes(loss, np.zeros(y.size), y)
     cost = current.loss
     for _ in range(NEWTON_STEPS):
         second = current.second if loss == SQUARED else np.maximum(current.second, 1e-9)
@@ -159,7 +159,7 @@ def refit(columns: ColumnSet, loss: int, y: F64, chosen: I64) -> Fit:
         intercept_step = float(current.first.sum() / second.sum()) - float(centre @ step)
         for _ in range(MAX_HALVINGS):
             trial, trial_intercept = weights - step, intercept - intercept_step
-            proposed = slopes_at(loss, trial_intercept + trial @ values, y)
+            proposed = loss_slopes(loss, trial_intercept + trial @ values, y)
             value = proposed.loss + 0.5 * ridge * float(trial @ trial)
             if value <= cost:
                 break
@@ -213,7 +213,7 @@ def standardized(target: Target) -> F64:
     return target.numbers * float(np.sqrt(target.n_rows))
 
 
-def in_given_units(
+def to_original_units(
     target: Target, loss: int, ids: I64, weights: F64, intercept: float, centres: F64, scales: F64
 ) -> LinearModel:
     """Convert a model of standardised columns to one of the original columns and target."""

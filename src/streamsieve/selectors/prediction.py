@@ -60,7 +60,7 @@ class LinearModel:
     weights: F64
     intercept: float
     classes: NDArray[Any] | None  # two; None for numbers
-    has_chances: bool  # True if the score is a log odds
+    has_probabilities: bool  # True if the score is a log odds
 
     def score(self, block: RowBlock, squares: Squares = None) -> F64:
         """Return the score of every row; the length of rows does not matter."""
@@ -85,7 +85,7 @@ class LinearModel:
 
     def probabilities(self, scores: F64) -> F64 | None:
         """Return the probability of each class; None if scores are not log odds."""
-        if not self.has_chances:
+        if not self.has_probabilities:
             return None
         second = 0.5 * (1.0 + np.tanh(0.5 * scores))
         return np.stack([1.0 - second, second], axis=1)

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from ..errors import UsageError, prefix, spell
-from .finding import SYNTHETIC, Names, alone, files_of, is_names, name_of
-from .formats import format_of, function, table_files
-from .options import ReadKeywords, ReadOptions, shows_options
+from .finding import SYNTHETIC, Names, files_of, is_names, name_of, unwrap_single
+from .formats import format_of, import_function, table_files
+from .options import ReadKeywords, ReadOptions, document_options
 
 if TYPE_CHECKING:
     from .base import ColumnSource, DataSource, Source
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     # The last one stands for a table of pandas, polars or Arrow.
     Data = Names | DataSource | tuple[Any, Any] | Any
 
-__all__ = ["open_like", "open_source", "open_with", "refuse_target"]
+__all__ = ["open_like", "open_source", "open_with_options", "refuse_target"]
 
 
 @overload
@@ -42,7 +42,7 @@ def open_source(
 ) -> ColumnSource: ...
 
 
-@shows_options
+@document_options
 def open_source(
     data: Data,
     target: str | None = None,
@@ -79,10 +79,14 @@ def open_source(
     paths, a folder (subfolders are read too) or a pattern such as ``"part-*.svm.gz"``. Files of a
     folder or pattern are read in natural order: part-2 before part-10.
     """
-    return open_with(data, ReadOptions.of(target=target, zero_based=zero_based, **read), columns)
+    return open_with_options(
+        data, ReadOptions.of(target=target, zero_based=zero_based, **read), columns
+    )
 
 
-def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None) -> DataSource:
+def open_with_options(
+    data: Data, options: ReadOptions, columns: list[str] | None = None
+) -> DataSource:
     """Open data as ``open_source`` does, with the options in one object."""
     # ``drop`` and ``only`` may refer to the given names, so they are applied after these.
     first_options = options if options.names is None else replace(options, drop=(), only=None)
@@ -95,16 +99,16 @@ def open_with(data: Data, options: ReadOptions, columns: list[str] | None = None
             f" {spell('weight')}, or pass the weights to fit: sample_weight=..."
         )
     if options.names is not None:
-        from .wrapped import give_names
+        from .wrapped import name_features
 
-        source = give_names(source, options.names)
+        source = name_features(source, options.names)
     elif _has_columns(data, source):
         return source
     if options.only is None and not options.drop:
         return source
-    from .wrapped import keep_named
+    from .wrapped import keep_features
 
-    return keep_named(source, options)
+    return keep_features(source, options)
 
 
 def _has_columns(data: Data, source: DataSource) -> bool:
@@ -214,7 +218,7 @@ def _open_named(
     encoding: Encoding | None,
     infer: bool,
 ) -> DataSource:
-    names = alone(names)
+    names = unwrap_single(names)
     if str(names).startswith(SYNTHETIC):
         from .synthetic import open_synthetic
 
@@ -225,7 +229,7 @@ def _open_named(
         opener = file_format.open_rows or file_format.open_columns
         if opener is None:
             raise UsageError(f"{path}: {file_format.name} cannot be read")
-        source: DataSource = function(opener)(path, options, features)
+        source: DataSource = import_function(opener)(path, options, features)
         return source
 
     def apply_options(parts: Sequence[DataSource], origin: str) -> None:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..blocks import ColumnBlock, RowBlock, canonical, dense_block
 from ..errors import DataError, prefix
-from ..values import is_sparse, refuse_unusable, simple_labels, sound_sparse
+from ..values import check_sparse, check_usable, is_sparse, normalize_labels
 from .base import (
     ColumnSource,
     DataSource,
@@ -63,7 +63,7 @@ class ArraySource(Source, ColumnSource):
         self.block_rows, self.sample_weight = block_rows, sample_weight
         self._first_row = 0  # not 0 in a shard
 
-    def keeping(self, kept: KeptFeatures) -> DataSource:
+    def keep_features(self, kept: KeptFeatures) -> DataSource:
         source, mask = copy(self), kept.among(np.arange(self.n_features or 0))
         if is_sparse(self.matrix):
             from scipy.sparse import diags_array
@@ -84,7 +84,7 @@ class ArraySource(Source, ColumnSource):
                     f"{self.name}: {origin} has {width:,} names for {self.n_features:,} columns;"
                     " give one name per column"
                 )
-            source.matrix = widened(self.matrix, width)
+            source.matrix = widen_matrix(self.matrix, width)
         source.facts = replace(self.facts, n_features=width, feature_names=names)
         return source
 
@@ -156,7 +156,7 @@ class ArraySource(Source, ColumnSource):
         return part
 
 
-def widened(matrix: Any, width: int) -> Any:
+def widen_matrix(matrix: Any, width: int) -> Any:
     """Return a CSR or CSC matrix with more columns, which have no values."""
     indptr = matrix.indptr
     if matrix.format == "csc":
@@ -169,8 +169,8 @@ def widened(matrix: Any, width: int) -> Any:
 def as_matrix(X: Any, origin: str) -> tuple[Any, NDArray[Any] | None]:
     """Return a NumPy array or a CSR or CSC matrix, and the column names if there are any."""
     if is_sparse(X):
-        return sound_sparse(X, "X", origin), None
-    refuse_unusable(X, "X", origin)
+        return check_sparse(X, "X", origin), None
+    check_usable(X, "X", origin)
     names = table_names(X)
     if type(X).__module__.startswith("pyarrow"):
         matrix = np.column_stack([column.to_numpy(zero_copy_only=False) for column in X.columns])
@@ -228,7 +228,7 @@ def table_names(X: Any) -> NDArray[Any] | None:
 
 def as_labels(y: Any, origin: str) -> NDArray[Any]:
     """Return labels as a flat array, given a list, an array or a column of a table."""
-    refuse_unusable(y, "y", origin)
+    check_usable(y, "y", origin)
     labels: NDArray[Any] = np.asarray(
         y.to_numpy(zero_copy_only=False) if hasattr(y, "combine_chunks") else y
     )
@@ -239,7 +239,7 @@ def as_labels(y: Any, origin: str) -> NDArray[Any]:
             f"{prefix(origin)}expected one label per row, got an array of {labels.ndim}"
             " dimension(s)"
         )
-    labels = simple_labels(labels, origin)
+    labels = normalize_labels(labels, origin)
     if labels.dtype.kind in "fO":
         missing = labels != labels
         if labels.dtype == object:

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import DataError, prefix, spell
-from ..values import loss_of, unusable
+from ..values import loss_of, unusable_error
 
 DAY = 86_400_000_000  # microseconds
 NO_LEVEL = -1
@@ -35,7 +35,7 @@ class Where(NamedTuple):
         """Return the beginning of a message about a row."""
         return f"{prefix(self.origin)}row {self.first_row + row + 1}: "
 
-    def missing_at(self, row: int, column: str) -> DataError:
+    def missing_value_error(self, row: int, column: str) -> DataError:
         """Return the error for a missing value."""
         fill = f"{spell('missing', 'zero')} or {spell('missing', 'mean')}"
         return DataError(
@@ -43,14 +43,14 @@ class Where(NamedTuple):
             f" train with {fill}"
         )
 
-    def infinite_at(self, row: int, column: str) -> DataError:
+    def infinite_value_error(self, row: int, column: str) -> DataError:
         """Return the error for an infinite value."""
         return DataError(
             f"{self.row_prefix(row)}the value of column {column!r} is infinite, or too large for"
             " float32; replace it or drop the row"
         )
 
-    def say_unseen(self) -> None:
+    def warn_unseen(self) -> None:
         """Warn about columns that had unknown levels, and forget them."""
         if self.unseen:
             (column, level), *others = self.unseen.items()
@@ -85,7 +85,7 @@ def levels_in(values: pa.Array, column: str, where: Where) -> tuple[list[str], N
         return [], np.full(len(values), NO_LEVEL)
     loss = loss_of(values.type)
     if loss:
-        raise unusable(f"column {column!r}", loss, where.origin)
+        raise unusable_error(f"column {column!r}", loss, where.origin)
     try:
         if not pa.types.is_dictionary(values.type):
             values = values.cast(pa.string()).dictionary_encode()
@@ -116,7 +116,7 @@ def numbers_of(values: pa.Array, column: str, where: Where) -> NDArray[np.float6
         return np.full(len(values), np.nan)
     loss = loss_of(kind)
     if loss:
-        raise unusable(f"column {column!r}", loss, where.origin)
+        raise unusable_error(f"column {column!r}", loss, where.origin)
     if not (is_numeric(kind) or pa.types.is_boolean(kind) or pa.types.is_decimal(kind)):
         encode = f"encode it as numbers or omit it: {spell('drop', [column])}"
         advice = encode if where.unseen is None else "convert it to its type in the training data"

@@ -139,11 +139,11 @@ class DataSource(ABC):
         """Return True if the features have names, whether or not they are known before reading."""
         return self.feature_names is not None or self.facts.names_in_blocks
 
-    def all_names(self) -> NDArray[Any] | None:
+    def read_feature_names(self) -> NDArray[Any] | None:
         """Return the names of all features, reading the data if they are not known."""
         return self.feature_names
 
-    def keeping(self, kept: KeptFeatures) -> DataSource:
+    def keep_features(self, kept: KeptFeatures) -> DataSource:
         """Return the same data with some of its features, under the same ids."""
         raise UsageError(
             f"{prefix(self.name)}features cannot be omitted from blocks of columns; omit the"
@@ -160,7 +160,7 @@ class DataSource(ABC):
         """Return a table without the columns that the options omit; None for other data."""
         return None
 
-    def with_labels_alone(self) -> DataSource:
+    def with_target_only(self) -> DataSource:
         """Return a table of which only the target is read; other data is returned whole."""
         return self
 
@@ -176,7 +176,7 @@ class DataSource(ABC):
 class Source(DataSource):
     """A source of rows."""
 
-    def keeping(self, kept: KeptFeatures) -> DataSource:
+    def keep_features(self, kept: KeptFeatures) -> DataSource:
         from .wrapped import SomeRows
 
         return SomeRows(self, kept)
@@ -204,7 +204,7 @@ class Source(DataSource):
         """Return the kind of the first labels of text with columns; None for other data."""
         return None
 
-    def labels_as_written(self) -> None:
+    def read_labels_as_text(self) -> None:
         """Read labels as text if the data does not say what they are.
 
         In text with columns, ``007`` then differs from ``7``.
@@ -357,7 +357,7 @@ class ColumnBlockSource(ColumnSource):
         return parts
 
 
-def by_rows(source: DataSource) -> Source:
+def as_row_source(source: DataSource) -> Source:
     """Return a source as a source of rows, or raise UsageError if it has columns only."""
     if isinstance(source, Source):
         return source
@@ -366,7 +366,7 @@ def by_rows(source: DataSource) -> Source:
     )
 
 
-def refuse_weight(weight: str | None, reason: str, or_else: str = "") -> None:
+def check_no_weight(weight: str | None, reason: str, or_else: str = "") -> None:
     """Raise UsageError for a weight column; ``or_else`` is another option that can be omitted."""
     if weight is not None:
         raise UsageError(f"{reason}; omit {or_else}{spell('weight')}")
@@ -404,10 +404,10 @@ def refuse_not_finite(
     row = first_row + int(np.searchsorted(block.indptr, entry, side="right"))
     feature = int(block.indices[entry])
     column = title(feature, None if names is None else names[feature], 0)
-    raise not_finite(block.origin, row, column, float(block.values[entry]))
+    raise not_finite_error(block.origin, row, column, float(block.values[entry]))
 
 
-def not_finite(origin: str, row: int, column: str, value: float) -> DataError:
+def not_finite_error(origin: str, row: int, column: str, value: float) -> DataError:
     """Return the error for a value that is missing or infinite; ``row`` counts from 1."""
     what = "is missing (NaN)" if np.isnan(value) else "is infinite, or too large for float32"
     return DataError(

@@ -40,7 +40,7 @@ from .file_state import FileState
 from .formats import Layout
 from .options import ReadOptions
 from .prefetch import read_ahead
-from .tables import as_array, damage_named, rows_at_once, write_table
+from .tables import as_array, explain_damage, rows_at_once, write_table
 from .writers import block_nonzeros, write_batches
 
 MAGIC = b"ARROW1"
@@ -185,7 +185,7 @@ class ParquetFile(BatchFile):
             "thrift_container_size_limit": MAX_METADATA,
         }
         with (
-            damage_named(self.path, "a Parquet file"),
+            explain_damage(self.path, "a Parquet file"),
             pq.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER, **limits) as file,
         ):
             yield file
@@ -219,7 +219,7 @@ class ParquetFile(BatchFile):
                 if begin < end:
                     yield batch.slice(begin - row, end - begin)
                 row += batch.num_rows
-        state.refuse_changed(str(self.path), self.path)
+        state.check_unchanged(str(self.path), self.path)
 
     def read(self, columns: list[str], first: int, stop: int) -> pa.Table:
         with self.open_reader() as file:
@@ -269,7 +269,7 @@ class ParquetFile(BatchFile):
                 records = int(block_nonzeros() * group.num_rows / max(1, entries_of(group)))
                 batch_size = max(1, min(records, columns_per_block()))
                 yield from file.iter_batches(batch_size, row_groups=[number], columns=columns)
-        state.refuse_changed(str(self.path), self.path)
+        state.check_unchanged(str(self.path), self.path)
 
 
 def refuse_large_groups(
@@ -339,7 +339,7 @@ class ArrowFile(BatchFile):
                 raise DataError(f"{self.path}: this is {kind}")
         if start != MAGIC:
             raise DataError(f"{self.path}: not an Arrow file, or cut short; write it again")
-        with damage_named(self.path, "an Arrow file"):
+        with explain_damage(self.path, "an Arrow file"):
             mapped = pa.py_buffer(map_file(self.path))
             file = pa.ipc.open_file(mapped)
             if columns is not None:
@@ -374,7 +374,7 @@ class ArrowFile(BatchFile):
             for number, rows in enumerate(self._batch_rows):
                 begin, end = max(first, row), min(stop, row + rows)
                 if begin < end:
-                    state.refuse_changed(str(self.path), self.path)
+                    state.check_unchanged(str(self.path), self.path)
                     batch = file.get_batch(number)
                     batch.validate()
                     for name in checked_columns:
@@ -382,7 +382,7 @@ class ArrowFile(BatchFile):
                     for start in range(begin - row, end - row, batch_size):
                         yield batch.slice(start, min(batch_size, end - row - start))
                 row += rows
-        state.refuse_changed(str(self.path), self.path)
+        state.check_unchanged(str(self.path), self.path)
 
     def sections(self) -> Iterator[Section]:
         record, lists = 0, ListReader(str(self.path), COLUMN)
@@ -401,8 +401,8 @@ class ArrowFile(BatchFile):
         state = self.state.begin(str(self.path), self.path)
         with self.open_reader() as file:
             for number in range(file.num_record_batches) if sections is None else sections:
-                state.refuse_changed(str(self.path), self.path)
+                state.check_unchanged(str(self.path), self.path)
                 batch = file.get_batch(number)
                 batch.validate()
                 yield batch
-        state.refuse_changed(str(self.path), self.path)
+        state.check_unchanged(str(self.path), self.path)

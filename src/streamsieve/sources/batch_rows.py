@@ -36,7 +36,7 @@ from .tables import (
     labels,
     rows_at_once,
 )
-from .writers import LABEL, Create, block_nonzeros, regrouped, write_batches
+from .writers import LABEL, Create, block_nonzeros, regroup, write_batches
 
 if TYPE_CHECKING:
     from .batch_files import BatchFile
@@ -142,7 +142,7 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
 
     # ---- rows
 
-    def _decoded(self, missing: Missing, finish: Finish) -> Iterator[DecodedRows]:
+    def _decode_rows(self, missing: Missing, finish: Finish) -> Iterator[DecodedRows]:
         columns = [
             *self.features_and_weight,
             *([] if self.label_column is None else [self.label_column]),
@@ -439,6 +439,4 @@ def write_sparse(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> 
         }
         return pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
 
-    return write_batches(
-        map(batch_of, regrouped(blocks, rows_at_once(1, block_nonzeros()))), create
-    )
+    return write_batches(map(batch_of, regroup(blocks, rows_at_once(1, block_nonzeros()))), create)

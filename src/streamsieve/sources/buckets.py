@@ -27,7 +27,7 @@ from ..machine import available_memory
 from .base import ColumnSource, Report, Source, SourceFacts
 from .columns import FRACTION_OF_MEMORY, cut_columns, with_empty_columns
 from .transpose import ROWS_READ, columns_of_rows, labels_of_blocks
-from .work_folder import ENTRY_BYTES, RANGES, Filled, Survey, WorkFolder
+from .work_folder import ENTRY_BYTES, RANGES, EntryCounts, FillProgress, WorkFolder
 
 MAX_BUCKET_WIDTH = 1 << 32  # ids
 BYTES_TO_SORT = 64  # of memory per entry of a bucket while it is read and sorted, with its column
@@ -53,7 +53,7 @@ def transposed(
             entry_counts = None
         if entry_counts is None:
             result = read_or_count_rows(source, memory, report)
-            if not isinstance(result, Survey):
+            if not isinstance(result, EntryCounts):
                 yield result
                 return
             if not source.rewindable:
@@ -69,11 +69,11 @@ def transposed(
                 entry_counts,
                 plan,
                 file,
-                scatter(source, entry_counts, plan, work, file, previous, report),
+                fill_buckets(source, entry_counts, plan, work, file, previous, report),
             )
 
 
-def can_resume(entry_counts: Survey, source: Source, available: int) -> bool:
+def can_resume(entry_counts: EntryCounts, source: Source, available: int) -> bool:
     """Return True if the counts can be those of a source and ``available`` bytes are enough."""
     has_same_size = (
         source.n_rows in (None, entry_counts.y.size)
@@ -85,7 +85,7 @@ def can_resume(entry_counts: Survey, source: Source, available: int) -> bool:
     )
 
 
-def read_or_count_rows(source: Source, memory: int, report: Report) -> Survey | ColumnSource:
+def read_or_count_rows(source: Source, memory: int, report: Report) -> EntryCounts | ColumnSource:
     """Read all rows once; return their columns if ``memory`` bytes suffice, else entry counts."""
     limit = FRACTION_OF_MEMORY * memory
     blocks: list[RowBlock] = []
@@ -103,7 +103,7 @@ def read_or_count_rows(source: Source, memory: int, report: Report) -> Survey | 
         report(ROWS_READ, n_rows, source.n_rows)
     if held_bytes <= limit:
         return columns_of_rows(source, blocks)
-    return Survey(
+    return EntryCounts(
         labels_of_blocks(source, labels), max(width, source.n_features or 0), memory, shift, counts
     )
 
@@ -130,7 +130,7 @@ class BucketPlan(NamedTuple):
     sizes: NDArray[np.int64]  # numbers of entries
 
 
-def plan_buckets(entry_counts: Survey) -> BucketPlan:
+def plan_buckets(entry_counts: EntryCounts) -> BucketPlan:
     """Join ranges of ids to buckets that can be sorted in memory."""
     max_entries = entry_counts.memory // BYTES_TO_SORT
     max_ranges = max(1, MAX_BUCKET_WIDTH >> entry_counts.shift)
@@ -158,15 +158,15 @@ def plan_buckets(entry_counts: Survey) -> BucketPlan:
     return BucketPlan(np.array(starts), bucket_of, np.array(sizes))
 
 
-def scatter(
+def fill_buckets(
     source: Source,
-    entry_counts: Survey,
+    entry_counts: EntryCounts,
     plan: BucketPlan,
     work: WorkFolder,
     file: BufferedRandom,
-    previous: Filled,
+    previous: FillProgress,
     report: Report,
-) -> Filled:
+) -> FillProgress:
     """Write every entry to its bucket, from the row where a ``previous`` run was interrupted.
 
     The rows must be those that were counted: the same number, width and labels, and the same number
@@ -203,7 +203,7 @@ def scatter(
             n_unsaved += part.n_nonzero
         row += block.n_rows
         if n_unsaved >= NOTE_EVERY:
-            work.take_note(file, Filled(row, filled, sums))
+            work.save_progress(file, FillProgress(row, filled, sums))
             n_unsaved = 0
         report("rows sorted", row, entry_counts.y.size)
     is_same = (row, width, np.result_type(*dtypes)) == (
@@ -213,8 +213,8 @@ def scatter(
     )
     if not is_same or (filled != plan.sizes).any():
         raise DataError(f"{source.name}: {CHANGED}")
-    complete = Filled(row, filled, sums)
-    work.take_note(file, complete)
+    complete = FillProgress(row, filled, sums)
+    work.save_progress(file, complete)
     return complete
 
 
@@ -224,10 +224,10 @@ class BucketSource(ColumnSource):
     def __init__(
         self,
         source: Source,
-        entry_counts: Survey,
+        entry_counts: EntryCounts,
         plan: BucketPlan,
         file: BufferedRandom,
-        filled: Filled,
+        filled: FillProgress,
     ) -> None:
         facts = SourceFacts(
             source.name, entry_counts.y.size, entry_counts.n_features, source.feature_names

@@ -113,7 +113,7 @@ class ColumnListSource(Source, RangedColumns):
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "y"}
 
-    def keeping(self, kept: KeptFeatures) -> DataSource:
+    def keep_features(self, kept: KeptFeatures) -> DataSource:
         source = copy(self)
         source.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
         return source
@@ -257,7 +257,7 @@ class ColumnListSource(Source, RangedColumns):
         block = ColumnBlock(indptr, rows, values, ids, self.n_rows or 0, names, groups, self.name)
         return block if block.values.all() else block.without_zeros()
 
-    def all_names(self) -> NDArray[Any] | None:
+    def read_feature_names(self) -> NDArray[Any] | None:
         """Return the names of all features, or None if there are none or too many.
 
         A feature without a record has its id as name.
@@ -297,7 +297,7 @@ class ColumnListSource(Source, RangedColumns):
         )
         parts.clear()
         matrix = csc_array((values, (rows, ids)), shape=(self.y.size, self.n_features or 0)).tocsr()
-        return ArraySource(matrix, self.y, self.all_names(), self.name).row_blocks(missing)
+        return ArraySource(matrix, self.y, self.read_feature_names(), self.name).row_blocks(missing)
 
 
 def target_of(schema: pa.Schema) -> NDArray[Any]:

@@ -14,7 +14,7 @@ from ..blocks import ColumnBlock, canonical, columns_of, line_ranges
 from ..errors import DataError
 from ..machine import available_memory, fitting
 from ..values import is_sparse
-from .base import ColumnSource, DataSource, Report, SourceFacts, by_rows
+from .base import ColumnSource, DataSource, Report, SourceFacts, as_row_source
 
 BLOCK_VALUES = 1 << 20  # the largest number of values of a block, and of columns
 BYTES_PER_COLUMN = 200  # of a block, beside its values: what methods store for each
@@ -25,15 +25,15 @@ ENTRY_BYTES, COLUMN_BYTES = 12, 32  # of memory, for columns that are gathered
 MAX_FILLED_WIDTH = 1 << 26
 
 
-def by_columns(source: DataSource, report: Report | None = None) -> ColumnSource:
+def as_column_source(source: DataSource, report: Report | None = None) -> ColumnSource:
     """Return a source of columns, transposing rows in memory if they fit.
 
     ``report`` is called while rows are read.
     """
-    from .transpose import transposed_in_memory
+    from .transpose import transpose_in_memory
 
     if not isinstance(source, ColumnSource):
-        return transposed_in_memory(by_rows(source), report)
+        return transpose_in_memory(as_row_source(source), report)
     source.complete()
     return source
 

@@ -26,7 +26,7 @@ from .delimited_text import Chunk, DelimitedText, delimiter_of
 from .encoded_rows import encode_rows, read_numbers
 from .formats import Layout
 from .inference import HEAD_ROWS, ColumnStats, Known, content_of, looks_like_id
-from .labels import LabelKind, kind_of_labels, labels_of_kind, misfit
+from .labels import LabelKind, convert_labels, kind_of_labels, label_error
 from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead
 from .tables import DecodedRows, Finish, TableSource, labels, write_table
@@ -77,7 +77,7 @@ class DelimitedSource(TableSource):
 
     # ---- rows
 
-    def _decoded(self, missing: Missing, finish: Finish) -> Generator[DecodedRows]:
+    def _decode_rows(self, missing: Missing, finish: Finish) -> Generator[DecodedRows]:
         rows = self.bytes_read = 0
         with self.text.open_text() as (raw, stream):
             chunks = self.text.chunks(raw, stream)
@@ -118,7 +118,7 @@ class DelimitedSource(TableSource):
         try:
             return self._decode(text, kind, first_row, missing)
         except ValueError as error:
-            self.text.state.refuse_changed(self.name, self.text.path)
+            self.text.state.check_unchanged(self.name, self.text.path)
             if isinstance(error, DataError):
                 raise
             raise self.locate_error(error, kind) from error
@@ -162,7 +162,7 @@ class DelimitedSource(TableSource):
         if target is None:
             return self.weighted(rows, None, weights)
         fields = self._split_fields(text, {}, targets, 0)[1] if is_feature else fields
-        words = labels_of_kind(
+        words = convert_labels(
             self._copied_columns(fields, targets, MISSING_WORDS)[target], kind or "text"
         )
         return self.weighted(rows, labels(words, target, self.name, first_row), weights)
@@ -295,9 +295,9 @@ class DelimitedSource(TableSource):
                             f" correct it, or omit the column: {spell('drop', [column])}"
                         )
                     if column == self.label_column and kind is not None and not is_missing(value):
-                        label_error = misfit(value, kind, f"{self.name}:{line}")
-                        if label_error is not None:
-                            return label_error
+                        wrong_label = label_error(value, kind, f"{self.name}:{line}")
+                        if wrong_label is not None:
+                            return wrong_label
         return DataError(f"{self.name}: {error}")
 
     # ---- what columns hold
@@ -394,7 +394,7 @@ class DelimitedSource(TableSource):
                 return None if first is None else self._kind_of_first_labels(first.text)
         return self._label_kind
 
-    def labels_as_written(self) -> None:
+    def read_labels_as_text(self) -> None:
         self._label_kind = "text"
 
     def _part(self, start: int, stop: int | None, kind: LabelKind | None) -> DelimitedSource:

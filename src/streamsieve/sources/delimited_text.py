@@ -21,7 +21,7 @@ from ..machine import fitting
 from .file_state import FileState
 from .formats import kind_of, split_suffix
 from .tables import BYTES_PER_VALUE
-from .text import count_lines, damage_named, is_utf8, open_compressed, refuse_endless_line
+from .text import count_lines, explain_damage, is_utf8, open_compressed, refuse_endless_line
 
 FIRST_BYTES = 16 << 20  # of a file, from which the kind of its labels is inferred
 CHUNK_BYTES = 4 << 20  # at most
@@ -82,7 +82,7 @@ class DelimitedText:
     @contextmanager
     def open_text(self) -> Iterator[tuple[IO[bytes], IO[bytes]]]:
         """Open the file; yield it and its text."""
-        with self.path.open("rb") as raw, damage_named(self.name, self.compression):
+        with self.path.open("rb") as raw, explain_damage(self.name, self.compression):
             yield raw, open_compressed(raw, self.compression)
 
     def _read_header(self) -> list[str]:
@@ -135,7 +135,7 @@ class DelimitedText:
     def chunks(self, raw: IO[bytes], stream: IO[bytes]) -> Iterator[Chunk]:
         """Yield the text after the header, or that of the part, in chunks of complete records."""
         state = self.state.begin(self.name, raw.fileno())
-        with damage_named(self.name, self.compression):
+        with explain_damage(self.name, self.compression):
             if self.compression:
                 stream.read(self.start)
             else:
@@ -158,7 +158,7 @@ class DelimitedText:
                 refuse_endless_line(len(rest), self.name)
                 if has_records(chunk):
                     yield Chunk(chunk, (raw.tell() if self.compression else position) - base)
-            state.refuse_changed(self.name, raw.fileno())
+            state.check_unchanged(self.name, raw.fileno())
         last = rest + b"\n"
         if rest and (self.stop is not None or self._end_of_records(last) < len(last)):
             raise self._open_quote_error(position - len(rest))

@@ -70,7 +70,7 @@ def codes_of(
         int(encoding.starts[position]),
     )
     if values.null_count and encoding.missing == "error" and not keep_missing:
-        raise where.missing_at(values.is_null().index(True).as_py(), column.name)
+        raise where.missing_value_error(values.is_null().index(True).as_py(), column.name)
     levels, present = levels_in(values, column.name, where)
     if not levels:
         return present
@@ -105,7 +105,11 @@ def fill_missing(
     if is_invalid.any():
         row, index = np.argwhere(is_invalid)[0].tolist()
         name, value = encoding.columns[encoding.others[index]].name, float(numbers[row, index])
-        raise where.missing_at(row, name) if np.isnan(value) else where.infinite_at(row, name)
+        raise (
+            where.missing_value_error(row, name)
+            if np.isnan(value)
+            else where.infinite_value_error(row, name)
+        )
     if encoding.missing in ("zero", "mean"):
         fills = np.array([encoding.columns[position].fill for position in encoding.others])
         numbers[~is_finite] = np.broadcast_to(fills, numbers.shape)[~is_finite]

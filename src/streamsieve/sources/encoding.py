@@ -287,7 +287,7 @@ class Encoding:
             ids = self.ids[late.column]
             if late.level not in ids:  # it may be in earlier rows
                 if len(ids) == MAX_LEVELS:
-                    raise too_many_levels(
+                    raise too_many_levels_error(
                         rows.where.origin, [self.columns[late.column].name], is_id=False
                     )
                 ids[late.level] = self.n_features
@@ -309,7 +309,7 @@ class Encoding:
         return ids
 
 
-def too_many_levels(origin: str, names: list[str], is_id: bool) -> DataError:
+def too_many_levels_error(origin: str, names: list[str], is_id: bool) -> DataError:
     """Return the error for columns of text with too many different values for features."""
     many = f"with more than {MAX_LEVELS:,} different values"
     subject = (

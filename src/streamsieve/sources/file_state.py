@@ -47,7 +47,7 @@ class FileState(NamedTuple):
             raise DataError(f"{name}: has changed since it was opened; open it again")
         return state
 
-    def refuse_changed(self, name: str, file: Path | int) -> None:
+    def check_unchanged(self, name: str, file: Path | int) -> None:
         """Raise DataError if a file has changed since a pass began with this state.
 
         A file that was replaced has not changed.

@@ -14,7 +14,7 @@ from ..errors import DataError, UsageError
 STANDARD_INPUT, SYNTHETIC = "-", "synthetic:"  # a name, and a prefix of names, that are not files
 RUN_FILE = "run.json"  # in every run folder
 MODEL_FILE = "model"  # in the folder of a finished run
-MAGIC = re.compile(r"[*?[]")
+WILDCARDS = re.compile(r"[*?[]")
 OMITTED = ".", "_"  # prefixes of names in a folder that are not data: .crc, _SUCCESS, _metadata
 
 Names = str | Path | Sequence[str | Path]
@@ -26,12 +26,12 @@ def is_names(data: object) -> TypeGuard[Names]:
     return bool(names) and all(isinstance(name, str | Path) for name in names)
 
 
-def alone(names: Names) -> Names:
+def unwrap_single(names: Names) -> Names:
     """Return the only name of a list with one name; other names are returned as they are."""
     return names[0] if not isinstance(names, str | Path) and len(names) == 1 else names
 
 
-def is_no_file(name: str | Path) -> bool:
+def is_special_name(name: str | Path) -> bool:
     """Return True if a name stands for data that is not in a file."""
     return str(name) == STANDARD_INPUT or str(name).startswith(SYNTHETIC)
 
@@ -45,7 +45,7 @@ def files_of(names: Names) -> list[Path]:
     """
     if isinstance(names, str | Path):
         return _expand(names)
-    for name in filter(is_no_file, names):
+    for name in filter(is_special_name, names):
         raise UsageError(
             f"{name}: is not a file, so it cannot be read with other data; give it by itself"
         )
@@ -76,7 +76,11 @@ def natural_key(path: Path) -> tuple[list[list[tuple[bool, int, str]]], str]:
 def _expand(name: str | Path) -> list[Path]:
     path = Path(name)
     if not path.is_dir():
-        return [path] if path.exists() or not MAGIC.search(str(name)) else _match_pattern(str(name))
+        return (
+            [path]
+            if path.exists() or not WILDCARDS.search(str(name))
+            else _match_pattern(str(name))
+        )
     if (path / RUN_FILE).exists():
         raise UsageError(
             f"{path}: is the folder of a run, not data; give the data that the run read"

@@ -127,7 +127,7 @@ FOREIGN = {  # the first bytes of files in other formats
 }
 
 
-def function(reference: str) -> Any:
+def import_function(reference: str) -> Any:
     """Import what an entry of the table gives as ``module:name``."""
     module, _, name = reference.partition(":")
     return attrgetter(name)(import_module(f".{module}", __package__))
@@ -174,7 +174,9 @@ def output_format(path: Path) -> tuple[Format, str]:
             f" {' '.join(COMPRESSIONS)}"
         )
     if file_format.write_rows is None:
-        raise UsageError(f"{path}: {file_format.name} cannot be written; choose {writable()}")
+        raise UsageError(
+            f"{path}: {file_format.name} cannot be written; choose {writable_formats()}"
+        )
     return file_format, compression
 
 
@@ -195,12 +197,12 @@ def kind_of(start: bytes) -> str | None:
     )
 
 
-def readable() -> str:
+def readable_formats() -> str:
     """Return the formats that can be read, for help texts."""
     return _describe_formats(entry for entry in FORMATS if entry.open_rows or entry.open_columns)
 
 
-def writable() -> str:
+def writable_formats() -> str:
     """Return the formats in which rows can be written, for help texts."""
     return _describe_formats(entry for entry in FORMATS if entry.write_rows)
 

@@ -20,12 +20,12 @@ from .encoded_rows import encode_batch, matrix_of
 from .encoding import Encoding
 from .inference import (
     Inferred,
+    check_columns_exist,
+    check_target_column,
     content_of,
     infer_by_types,
     infer_encoding,
-    picked,
-    refuse_absent,
-    refuse_other_target,
+    pick_columns,
     refuse_repeated,
 )
 from .options import ReadOptions
@@ -66,7 +66,7 @@ def positions_of(names: list[str]) -> dict[str, int]:
 def as_arrow(frame: Any, columns: list[str], origin: str) -> pa.Table:
     """Return some columns of a table as an Arrow table."""
     names = names_of(frame)
-    refuse_absent(columns, names, origin)
+    check_columns_exist(columns, names, origin)
     refuse_repeated(names, origin)
     if isinstance(frame, pa.Table | pa.RecordBatch):
         table = frame if isinstance(frame, pa.Table) else pa.Table.from_batches([frame])
@@ -107,7 +107,7 @@ def infer_frame(
     return infer_encoding([partial(infer_by_types, origin, types, batches_with)], options, origin)
 
 
-def encoded_matrix(frame: Any, encoding: Encoding, origin: str, known: bool) -> Any:
+def encode_frame(frame: Any, encoding: Encoding, origin: str, known: bool) -> Any:
     """Return a table as the matrix of its features.
 
     The encoding grows with new levels, unless it is ``known`` from other data.
@@ -119,7 +119,7 @@ def encoded_matrix(frame: Any, encoding: Encoding, origin: str, known: bool) -> 
         parts.append(encode_batch(encoding, batch, where, encoding.missing == "skip", np.float64))
         parts[-1] = encoding.learn(parts[-1])
         row += batch.num_rows
-    Where(origin, unseen=unseen).say_unseen()
+    Where(origin, unseen=unseen).warn_unseen()
     return matrix_of(encoding, parts)
 
 
@@ -137,18 +137,18 @@ def open_frame(
     """
     names, target, weight = names_of(frame), options.target, options.weight
     if y is None and infer:
-        refuse_other_target(target, names, "")
+        check_target_column(target, names, "")
     if y is None and target is not None and target in names:
         y = frame.iloc[:, names.index(target)] if hasattr(frame, "iloc") else frame[target]
     others = [name for name in names if name != target or y is None]
     if columns is None:
-        columns = picked(others, options, "the table")
+        columns = pick_columns(others, options, "the table")
     weights = None if weight is None else weights_of(frame, weight)
     inferred = infer_frame(frame, options, columns, "") if encoding is None and infer else None
     used = encoding if inferred is None else inferred.encoding
     if used is None:
         if columns != names:
-            refuse_absent(columns, names, "")
+            check_columns_exist(columns, names, "")
             positions = positions_of(names)
             is_pandas = hasattr(frame, "iloc")
             frame = (
@@ -158,7 +158,7 @@ def open_frame(
             )
         source = ArraySource(frame, y, sample_weight=weights)
     else:
-        matrix = encoded_matrix(frame, used, "", not infer)
+        matrix = encode_frame(frame, used, "", not infer)
         source = ArraySource(matrix, y, used.feature_names, sample_weight=weights)
     source.facts = replace(
         source.facts, weight=weight, encoding=None if used is None or used.is_plain else used
@@ -175,5 +175,5 @@ def weights_of(frame: Any, name: str) -> NDArray[np.float64]:
         raise DataError(f"column {name!r} is not a column of numbers, and weights must be numbers")
     weights = numbers_of(values, name, Where(""))
     if np.isnan(weights).any():
-        raise Where("").missing_at(int(np.argmax(np.isnan(weights))), name)
+        raise Where("").missing_value_error(int(np.argmax(np.isnan(weights))), name)
     return weights

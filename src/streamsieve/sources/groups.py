@@ -115,7 +115,7 @@ class GivenGroups:
     lines: Sequence[int] | None = None
 
     def to_json(self) -> list[Any]:
-        """Return the groups in a form that ``given_groups`` accepts."""
+        """Return the groups in a form that ``parse_groups`` accepts."""
         if self.features is None:
             return list(self.groups)
         return [list(pair) for pair in zip(self.features, self.groups, strict=True)]
@@ -204,7 +204,7 @@ class GivenGroups:
         return f", whose ids go from {first} to {last}"
 
 
-def given_groups(groups: Any) -> GivenGroups:
+def parse_groups(groups: Any) -> GivenGroups:
     """Return groups in any of the forms in which a user can give them.
 
     The forms are a file, a dictionary or pairs by feature, or one group for each feature in order.

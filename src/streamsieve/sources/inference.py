@@ -15,7 +15,7 @@ import pyarrow as pa
 from ..errors import DataError, UsageError, prefix, spell
 from .arrow_values import Where, days_of, is_numeric, is_text, levels_in, numbers_of, truth_of
 from .base import AbsentColumnError, Note
-from .encoding import MAX_LEVELS, Column, Encoding, too_many_levels
+from .encoding import MAX_LEVELS, Column, Encoding, too_many_levels_error
 from .options import ReadOptions
 from .text import is_number
 
@@ -254,7 +254,7 @@ def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -
         raise _text_error(texts, origin)
     refused = [part for part in texts if part.names_rows or len(part.levels) > MAX_LEVELS]
     if refused and options.strings == "onehot":
-        raise too_many_levels(origin, [part.name for part in refused], refused[0].names_rows)
+        raise too_many_levels_error(origin, [part.name for part in refused], refused[0].names_rows)
     omits_text = bool(texts) and options.strings == "drop"
     columns = [
         _column_of(part, options) for part in stats if part.content != "text" or not omits_text
@@ -286,7 +286,7 @@ def read_tables(
     asked = [table.infer for table in tables]
     inferred = infer_encoding(asked, options, origin) if encoding is None else Inferred(encoding)
     for table in tables:
-        table.read_by(inferred.encoding, grows=find)
+        table.use_encoding(inferred.encoding, grows=find)
         table.facts = replace(table.facts, notes=inferred.notes, incomplete=inferred.incomplete)
 
 
@@ -351,7 +351,7 @@ def _listed(names: list[str]) -> str:
     )
 
 
-def picked(columns: list[str], options: ReadOptions, name: str) -> list[str]:
+def pick_columns(columns: list[str], options: ReadOptions, name: str) -> list[str]:
     """Return the columns that the options do not omit.
 
     Raise UsageError if the options name a column that the table does not have.
@@ -382,7 +382,7 @@ def refuse_repeated(names: list[str], origin: str) -> None:
         raise DataError(f"{prefix(origin)}column {twice!r} appears twice; rename one of them")
 
 
-def refuse_absent(wanted: Iterable[str], names: list[str], origin: str) -> None:
+def check_columns_exist(wanted: Iterable[str], names: list[str], origin: str) -> None:
     """Raise AbsentColumnError if a table does not have all of the given columns."""
     present = set(names)
     for name in wanted:
@@ -392,7 +392,7 @@ def refuse_absent(wanted: Iterable[str], names: list[str], origin: str) -> None:
             )
 
 
-def refuse_other_target(target: str | None, names: list[str], origin: str) -> None:
+def check_target_column(target: str | None, names: list[str], origin: str) -> None:
     """Raise DataError if a table does not have its target, or if no target is given."""
     if target is None:
         message = (

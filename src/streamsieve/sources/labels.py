@@ -124,7 +124,7 @@ def expect_classes(source: DataSource, classes: Iterable[Any] | None) -> None:
     if isinstance(source, Source) and not (
         all(map(is_plain_number, words)) or all(map(TRUTH.match, words))
     ):
-        source.labels_as_written()
+        source.read_labels_as_text()
 
 
 def kind_of_labels(column: pa.Array) -> LabelKind:
@@ -135,7 +135,7 @@ def kind_of_labels(column: pa.Array) -> LabelKind:
     return "truth" if len(words) and as_truth(words) is not None else "text"
 
 
-def labels_of_kind(column: pa.Array, kind: LabelKind) -> pa.Array:
+def convert_labels(column: pa.Array, kind: LabelKind) -> pa.Array:
     """Return labels that were read as text as labels of a kind; raise ValueError if one is not."""
     if kind == "text" or column.null_count:  # the caller rejects missing labels
         return column
@@ -211,7 +211,7 @@ def are_plain(words: pa.Array) -> bool:
     ).any()
 
 
-def misfit(text: str, kind: LabelKind, where: str) -> DataError | None:
+def label_error(text: str, kind: LabelKind, where: str) -> DataError | None:
     """Return the error for a label of another kind than those before it; None if it fits."""
     fits = {
         "numbers": is_plain_number(text),

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from ..blocks import DenseRows, RowBlock
 from ..errors import DataError, UsageError, spell
 from ..machine import cores, is_limited, reading_bytes
-from .base import DataSource, Missing, NoRowsError, Source, by_rows
-from .prefetch import Reader, Room
+from .base import DataSource, Missing, NoRowsError, Source, as_row_source
+from .prefetch import ReadAheadBudget, Reader
 
 MAX_FILES_AT_ONCE = 4  # files that are read at the same time
 BYTES_AHEAD = 64 << 20  # of rows that wait, where every file is decompressed by one thread
@@ -95,7 +95,7 @@ class ManySource(Source):
         # Every open file holds blocks in memory, and levels become features in the order of files.
         if is_limited() or (self.encoding is not None and self.encoding.has_groups):
             at_once = 1
-        room = Room(
+        room = ReadAheadBudget(
             1
             if all(source.facts.splittable for source in self.parts)
             else min(BYTES_AHEAD, reading_bytes())
@@ -134,9 +134,9 @@ class ManySource(Source):
             (part, y, y) for part in self.parts for y in skip_no_rows(part.labels()) if y.size
         )
 
-    def labels_as_written(self) -> None:
+    def read_labels_as_text(self) -> None:
         for part in self.parts:
-            part.labels_as_written()
+            part.read_labels_as_text()
 
     def _check_labels(
         self, items: Iterable[tuple[Source, NDArray[Any] | None, Item]]
@@ -252,25 +252,25 @@ def open_many(
     files: Sequence[Path],
     open_file: Open,
     columns: list[str] | None,
-    as_asked: Callable[[Sequence[DataSource], str], None],
+    apply_options: Callable[[Sequence[DataSource], str], None],
 ) -> ManySource:
     """Return files of one kind as one source.
 
-    ``columns`` are the features of tables, if not all columns are. ``as_asked`` sets how all files
+    ``columns`` are the features of tables, if not all columns are. ``apply_options`` sets how all files
     are read, for formats that can be read in several ways.
     """
-    first = by_rows(open_file(files[0], columns))
+    first = as_row_source(open_file(files[0], columns))
     parts = [first]
     for path in files[1:]:
-        part = by_rows(open_file(path, columns))
+        part = as_row_source(open_file(path, columns))
         refuse_other_kind(name, first, part)
         if not have_same_names(first, part):  # a table with its columns in another order
-            part = by_rows(open_file(path, names_of(first)))
+            part = as_row_source(open_file(path, names_of(first)))
         parts.append(part)
-    as_asked(parts, name)
+    apply_options(parts, name)
     combined = ManySource(name, parts)
     if next((kind for part in parts if (kind := part.label_kind()) is not None), None) == "text":
-        combined.labels_as_written()  # in all files, also where they look like numbers
+        combined.read_labels_as_text()  # in all files, also where they look like numbers
     return combined
 
 

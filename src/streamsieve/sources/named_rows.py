@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from ..blocks import NamedIds, RowBlock
 from ..errors import DataError
 from ..kernels.arrays import MAX_ID
-from ..kernels.reading.entries import add_up, hash_names
-from ..values import refuse_unusable
+from ..kernels.reading.entries import hash_names, join_rows
+from ..values import check_usable
 from .arrays import as_labels
-from .base import Missing, Source, SourceFacts, not_finite
+from .base import Missing, Source, SourceFacts, not_finite_error
 
 BLOCK_ROWS = 1024
 WIDTH = MAX_ID + 1
@@ -34,7 +34,7 @@ class NamedRowSource(Source):
         self.rows, self.y = rows, None if y is None else as_labels(y, "")
         n_rows, can_reread = None if self.y is None else len(self.y), not isinstance(rows, Iterator)
         super().__init__(SourceFacts("", n_rows, rewindable=can_reread, has_labels=y is not None))
-        refuse_unusable(sample_weight, "sample_weight")
+        check_usable(sample_weight, "sample_weight")
         self.sample_weight = (
             None if sample_weight is None else np.asarray(sample_weight, np.float64)
         )
@@ -107,12 +107,14 @@ def named_block(rows: Sequence[Any], first_row: int = 0) -> RowBlock:
     ids, joined_ids, first = (np.empty(size, np.int64) for _ in range(3))
     joined, indptr = np.empty(size, np.float32), np.zeros(len(rows) + 1, np.int64)
     hash_names(*text_of(entries.names), ids)
-    filled = add_up(bounds, ids, values, indptr, joined_ids, joined, first)
+    filled = join_rows(bounds, ids, values, indptr, joined_ids, joined, first)
     is_bad = ~np.isfinite(joined[:filled])
     if is_bad.any():
         at = int(np.argmax(is_bad))
         row = int(np.searchsorted(indptr, at, side="right"))
-        raise not_finite("", first_row + row, repr(entries.names[first[at]]), float(joined[at]))
+        raise not_finite_error(
+            "", first_row + row, repr(entries.names[first[at]]), float(joined[at])
+        )
     named = NamedIds(ids, entries.names)
     return RowBlock.trusted(indptr, joined_ids[:filled], joined[:filled], None, WIDTH, names=named)
 

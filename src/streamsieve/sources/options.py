@@ -91,11 +91,11 @@ class ReadOptions:
         return replace(options, names=names, drop=split_names(options.drop), only=only)
 
     @classmethod
-    def taken_from(cls, keywords: dict[str, Any]) -> ReadOptions:
+    def pop_from(cls, keywords: dict[str, Any]) -> ReadOptions:
         """Remove the reading options from keyword arguments and return them."""
         return cls.of(**{name: keywords.pop(name) for name in OPTIONS if name in keywords})
 
-    def located(self) -> ReadOptions:
+    def with_absolute_paths(self) -> ReadOptions:
         """Return the same options, with paths that are valid from every folder."""
         return (
             replace(self, names=str(Path(self.names).absolute()))
@@ -131,7 +131,7 @@ def split_names(names: str | Iterable[str]) -> tuple[str, ...]:
     return tuple(names.split(",") if isinstance(names, str) else map(str, names))
 
 
-def shows_options(function: Call) -> Call:
+def document_options(function: Call) -> Call:
     """Make the signature of a function show the reading options one by one.
 
     The function takes ``**read: Unpack[ReadKeywords]``.

@@ -54,7 +54,7 @@ class _Failure(NamedTuple):
     error: BaseException
 
 
-class Room:
+class ReadAheadBudget:
     """The amount of data that may wait to be used, of one reader or of several together.
 
     Each reader may always have one item waiting.
@@ -72,7 +72,7 @@ class Reader(Generic[T]):
     read to the end must call ``close``.
     """
 
-    def __init__(self, items: Iterable[T], room: Room, size: Callable[[T], int]) -> None:
+    def __init__(self, items: Iterable[T], room: ReadAheadBudget, size: Callable[[T], int]) -> None:
         self.items, self.room, self.size = items, room, size
         self.results: queue.SimpleQueue[T | _Failure | None] = queue.SimpleQueue()
         self.closed = False
@@ -118,5 +118,5 @@ class Reader(Generic[T]):
 
 def read_ahead(items: Iterable[T], ahead: int) -> Iterator[T]:
     """Yield the same items, taken from their iterator on another thread at most ``ahead`` early."""
-    with closing(Reader(items, Room(ahead), lambda _: 1)) as reader:
+    with closing(Reader(items, ReadAheadBudget(ahead), lambda _: 1)) as reader:
         yield from reader

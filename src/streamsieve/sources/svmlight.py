@@ -36,7 +36,7 @@ from .text import (
     DAMAGE,
     count_lines,
     create_compressed,
-    damage_named,
+    explain_damage,
     open_compressed,
     refuse_endless_line,
     starts_of_parts,
@@ -104,13 +104,13 @@ class SvmlightSource(Source):
             yield from ordered_map(
                 parse, range(self._start, end, self.chunk_bytes), threads, threads + 1
             )
-            file_state.refuse_changed(self.name, descriptor)
+            file_state.check_unchanged(self.name, descriptor)
 
     def _parse_stream(self) -> Generator[_Parsed]:
         """Decompress one stream of bytes on one thread and parse it on others."""
         with self.path.open("rb") if self.rewindable else standard_input() as raw:
             file_state = self._file.begin(self.name, raw.fileno()) if self.rewindable else None
-            with damage_named(self.name, self.compression):
+            with explain_damage(self.name, self.compression):
                 stream = open_compressed(raw, self.compression)
 
             def read(size: int) -> bytes:
@@ -118,11 +118,11 @@ class SvmlightSource(Source):
                 while (data := stream.read(size)) is None:
                     select.select([raw], [], [])
                 if not data and file_state is not None:
-                    file_state.refuse_changed(self.name, raw.fileno())
+                    file_state.check_unchanged(self.name, raw.fileno())
                 return data
 
             def chunks() -> Iterator[tuple[bytes, int]]:
-                with damage_named(self.name, self.compression):
+                with explain_damage(self.name, self.compression):
                     for chunk in whole_lines(read, self.chunk_bytes, self.name):
                         yield chunk, raw.tell() if self.rewindable else 0
 
@@ -143,7 +143,7 @@ class SvmlightSource(Source):
             for part in parts:
                 if isinstance(part.result, Fault):
                     if self.rewindable:
-                        self._file.refuse_changed(self.name, self.path)
+                        self._file.check_unchanged(self.name, self.path)
                     line = self._lines_before() + lines + part.lines + 1
                     raise DataError(f"{self.name}:{line}: {part.result.message}")
                 lines += part.lines

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from ..blocks import DenseRows, RowBlock
 from ..errors import DataError, RunError
 from ..machine import fitting
-from ..values import loss_of, unusable
+from ..values import loss_of, unusable_error
 from .arrow_values import Where, is_numeric, numbers_of
 from .base import DataSource, Missing, Source, SourceFacts
 from .encoded_rows import block_of, encode_batch
 from .encoding import Column, EncodedRows, Encoding
 from .formats import Layout
-from .inference import picked, refuse_absent, refuse_other_target, refuse_repeated
+from .inference import check_columns_exist, check_target_column, pick_columns, refuse_repeated
 from .options import ReadOptions
-from .writers import LABEL, Create, regrouped, titles_of, write_batches
+from .writers import LABEL, Create, regroup, titles_of, write_batches
 
 BATCH_ROWS = 4096
 BATCH_VALUES = 1 << 22  # of a table, at most
@@ -43,7 +43,7 @@ def rows_at_once(values_per_row: float, most_values: int) -> int:
 
 
 @contextmanager
-def damage_named(path: Path, what: str) -> Iterator[None]:
+def explain_damage(path: Path, what: str) -> Iterator[None]:
     """Convert the errors that Arrow raises on a damaged file into one message."""
     try:
         yield
@@ -97,18 +97,20 @@ class TableSource(Source):
         refuse_repeated(available, name)
         if not columns:
             if target is not None or columns is None:
-                refuse_other_target(target, available, name)
-            columns = picked([column for column in available if column != target], options, name)
+                check_target_column(target, available, name)
+            columns = pick_columns(
+                [column for column in available if column != target], options, name
+            )
         columns = [column for column in columns if column != weight]
-        refuse_absent([*columns, *([] if weight is None else [weight])], available, name)
+        check_columns_exist([*columns, *([] if weight is None else [weight])], available, name)
         self.label_column = target if target in available else None
         has_labels = self.label_column is not None
         super().__init__(
             replace(facts, takes_target=True, target=target, has_labels=has_labels, weight=weight)
         )
-        self.read_by(Encoding([Column(name, "number") for name in columns]))
+        self.use_encoding(Encoding([Column(name, "number") for name in columns]))
 
-    def read_by(self, encoding: Encoding, grows: bool = False) -> None:
+    def use_encoding(self, encoding: Encoding, grows: bool = False) -> None:
         """Read columns by an encoding from now on.
 
         Unknown levels become features if it ``grows``; otherwise one of each column is recorded.
@@ -132,9 +134,9 @@ class TableSource(Source):
         return Where(self.name, first_row, None if self.grows else self.unseen, self.grows)
 
     def with_columns(self, options: ReadOptions) -> Self:
-        return self.with_features_of(picked(self.columns, options, self.name))
+        return self.with_features_of(pick_columns(self.columns, options, self.name))
 
-    def with_labels_alone(self) -> DataSource:
+    def with_target_only(self) -> DataSource:
         return self.with_features_of([])
 
     def with_features_of(self, columns: Sequence[str]) -> Self:
@@ -143,7 +145,7 @@ class TableSource(Source):
         positions = {
             at for at, column in enumerate(self._encoding.columns) if column.name in wanted
         }
-        table.read_by(self._encoding.with_columns(positions), self.grows)
+        table.use_encoding(self._encoding.with_columns(positions), self.grows)
         return table
 
     def complete(self) -> None:
@@ -153,7 +155,7 @@ class TableSource(Source):
             self.grows = False
 
     @abstractmethod
-    def _decoded(self, missing: Missing, finish: Finish) -> Iterator[DecodedRows]:
+    def _decode_rows(self, missing: Missing, finish: Finish) -> Iterator[DecodedRows]:
         """Yield all rows; ``finish`` is applied to parts of them.
 
         It is called on the threads that decode the rows.
@@ -172,7 +174,9 @@ class TableSource(Source):
     ) -> DecodedRows:
         """Return rows with their labels and weights; raise DataError if a weight is missing."""
         if weights is not None and np.isnan(weights).any():
-            raise rows.where.missing_at(int(np.argmax(np.isnan(weights))), str(self.facts.weight))
+            raise rows.where.missing_value_error(
+                int(np.argmax(np.isnan(weights))), str(self.facts.weight)
+            )
         return DecodedRows(rows, y, weights)
 
     def _block(self, part: DecodedRows) -> RowBlock:
@@ -188,16 +192,16 @@ class TableSource(Source):
         return part if part.rows.new else part._replace(block=self._block(part))
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        for part in self._decoded(missing, self._with_block):
+        for part in self._decode_rows(missing, self._with_block):
             yield self._block(part) if part.block is None else part.block
-        Where(self.name, unseen=self.unseen).say_unseen()
+        Where(self.name, unseen=self.unseen).warn_unseen()
 
     def dense_rows(self, missing: Missing = "error") -> Iterator[DenseRows] | None:
         if self._encoding.has_groups:
             return None
         return (
             DenseRows(part.rows.numbers, part.y)
-            for part in self._decoded(missing, lambda part: part)
+            for part in self._decode_rows(missing, lambda part: part)
         )
 
 
@@ -220,7 +224,7 @@ def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[
         column = column.dictionary_decode()
     loss = loss_of(column.type)
     if loss:
-        raise unusable(f"the target {name!r}", loss, origin)
+        raise unusable_error(f"the target {name!r}", loss, origin)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     if is_numeric(column.type):
@@ -240,7 +244,7 @@ def labels(column: pa.Array, name: str, origin: str, first_row: int) -> NDArray[
 def write_table(create: Create, blocks: Iterable[RowBlock], layout: Layout) -> int:
     """Write rows as named columns, with zeros and the labels last; return the number of rows."""
     titles, target = titles_of(layout), layout.target or LABEL
-    pieces = regrouped(blocks, rows_at_once(len(titles), batch_values()))
+    pieces = regroup(blocks, rows_at_once(len(titles), batch_values()))
     return write_batches((_table_batch(block, titles, target) for block in pieces), create)
 
 

@@ -44,7 +44,7 @@ def read_compressed(path: Path) -> bytes:
     compression = split_suffix(path)[1]
     with (
         path.open("rb") as raw,
-        damage_named(str(path), compression),
+        explain_damage(str(path), compression),
         open_compressed(raw, compression) as file,
     ):
         return file.read()
@@ -79,7 +79,7 @@ def create_compressed(path: Path, compression: str) -> IO[bytes]:
 
 
 @contextmanager
-def damage_named(name: str, compression: str) -> Iterator[None]:
+def explain_damage(name: str, compression: str) -> Iterator[None]:
     """Convert the errors that decompressors raise on a damaged file into one message."""
     try:
         yield

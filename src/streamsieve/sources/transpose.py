@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from ..blocks import DenseRows, RowBlock
 from ..errors import DataError
 from ..machine import available_memory, more_memory, size_text
-from .base import ColumnSource, DataSource, Report, Source, by_rows
-from .columns import FRACTION_OF_MEMORY, MatrixColumns, by_columns
+from .base import ColumnSource, DataSource, Report, Source, as_row_source
+from .columns import FRACTION_OF_MEMORY, MatrixColumns, as_column_source
 
 DENSE = 0.5  # the fraction of non-zeros above which a matrix is kept dense
 MAX_ROWS = 2**31 - 1
@@ -75,9 +75,9 @@ def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> N
     return y.astype(str) if y.dtype == object else y
 
 
-def transposed_in_memory(source: Source, report: Report | None = None) -> MatrixColumns:
+def transpose_in_memory(source: Source, report: Report | None = None) -> MatrixColumns:
     """Return the columns of rows that fit in memory."""
-    room = Room(source, report, ROWS_READ, TRANSPOSE_ONCE.format(source.name))
+    room = MemoryBudget(source, report, ROWS_READ, TRANSPOSE_ONCE.format(source.name))
     dense = gather_rows(source, source.dense_rows("keep"), room)
     if dense is not None:
         return transpose_matrix(source, *dense, dense[0].shape[1])
@@ -88,7 +88,7 @@ def transposed_in_memory(source: Source, report: Report | None = None) -> Matrix
     return columns_of_rows(source, blocks)
 
 
-class Room:
+class MemoryBudget:
     """The memory that data may take; data that does not fit is rejected, with ``advice``.
 
     ``unit`` is what is counted, for progress reports.
@@ -117,7 +117,7 @@ class Room:
 
 
 def gather_rows(
-    source: Source, parts: Iterator[DenseRows] | None, room: Room
+    source: Source, parts: Iterator[DenseRows] | None, room: MemoryBudget
 ) -> tuple[NDArray[np.float32], NDArray[Any]] | None:
     """Return all rows of a table as one matrix, and their labels.
 
@@ -140,7 +140,7 @@ def gather_rows(
         if source.n_rows is None:
             matrices.append(part.values)
         else:
-            whole = widen(whole, part.values.shape[1])
+            whole = set_width(whole, part.values.shape[1])
             whole[row : row + part.n_rows, : part.values.shape[1]] = part.values
             row += part.n_rows
     if matrices:
@@ -148,12 +148,12 @@ def gather_rows(
         whole = (
             matrices[0]
             if len(matrices) == 1
-            else np.concatenate([widen(part, width) for part in matrices])
+            else np.concatenate([set_width(part, width) for part in matrices])
         )
     return whole, labels_of_blocks(source, labels)
 
 
-def widen(matrix: NDArray[np.float32], width: int) -> NDArray[np.float32]:
+def set_width(matrix: NDArray[np.float32], width: int) -> NDArray[np.float32]:
     """Return a matrix with columns of zeros added, up to a width."""
     missing_columns = width - matrix.shape[1]
     return np.pad(matrix, ((0, 0), (0, missing_columns))) if missing_columns > 0 else matrix
@@ -174,11 +174,13 @@ class WholeMatrix(NamedTuple):
 def whole_matrix(source: DataSource, report: Report | None = None) -> WholeMatrix:
     """Return all of a source in memory, as dense or as sparse as its first rows or columns are."""
     if source.matrix is None and not isinstance(source, ColumnSource):
-        rows = by_rows(source)
-        dense = gather_rows(rows, dense_parts(rows), Room(rows, report, ROWS_READ, NEEDS_ALL))
+        rows = as_row_source(source)
+        dense = gather_rows(
+            rows, dense_parts(rows), MemoryBudget(rows, report, ROWS_READ, NEEDS_ALL)
+        )
         if dense is not None:
             return WholeMatrix(*dense, None, dense[0].shape[1])
-    columns = by_columns(source, report)
+    columns = as_column_source(source, report)
     if columns.matrix is not None:
         return WholeMatrix(
             columns.matrix,
@@ -186,7 +188,7 @@ def whole_matrix(source: DataSource, report: Report | None = None) -> WholeMatri
             columns.ids,
             columns.n_features or columns.matrix.shape[1],
         )
-    room = Room(columns, report, FEATURES_READ, NEEDS_ALL)
+    room = MemoryBudget(columns, report, FEATURES_READ, NEEDS_ALL)
     return dense_table(columns, room) or whole_columns(columns, room)
 
 
@@ -208,7 +210,7 @@ def dense_parts(source: Source) -> Iterator[DenseRows] | None:
     return (DenseRows(block.to_dense(np.float32), block.y) for block in wide)
 
 
-def dense_table(source: ColumnSource, room: Room) -> WholeMatrix | None:
+def dense_table(source: ColumnSource, room: MemoryBudget) -> WholeMatrix | None:
     """Return all columns of a table, one row of the array per column.
 
     Return None if the first columns are mostly zeros, or if the source is not a table.
@@ -228,7 +230,7 @@ def dense_table(source: ColumnSource, room: Room) -> WholeMatrix | None:
     return WholeMatrix(lines.T, y, None, len(lines))
 
 
-def whole_columns(source: ColumnSource, room: Room) -> WholeMatrix:
+def whole_columns(source: ColumnSource, room: MemoryBudget) -> WholeMatrix:
     """Return all columns that have values."""
     from scipy.sparse import csc_array, hstack
 

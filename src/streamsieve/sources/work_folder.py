@@ -55,7 +55,7 @@ NOTE_SCHEMA = {
 }
 
 
-class Survey(NamedTuple):
+class EntryCounts(NamedTuple):
     """The counts of the first pass over rows that do not fit in memory."""
 
     y: NDArray[Any]
@@ -75,7 +75,7 @@ class Survey(NamedTuple):
         return check_sum
 
 
-class Filled(NamedTuple):
+class FillProgress(NamedTuple):
     """The progress of the second pass: the rows whose entries are in the buckets."""
 
     rows: int
@@ -112,7 +112,7 @@ class WorkFolder:
 
     # ---- interrupted work
 
-    def survey(self) -> Survey | None:
+    def survey(self) -> EntryCounts | None:
         """Return the survey of an interrupted conversion of the same rows, if there is one.
 
         Other remains are removed.
@@ -139,7 +139,7 @@ class WorkFolder:
             os.close(descriptor)
         return result
 
-    def _read_survey(self, path: Path) -> Survey | None:
+    def _read_survey(self, path: Path) -> EntryCounts | None:
         """Return the survey in a folder; None if it cannot be used.
 
         It must be one of the same rows and consistent, and all files must belong to the folder.
@@ -167,13 +167,13 @@ class WorkFolder:
             ):
                 return None
             counts[used] = arrays["counts"]
-            return Survey(arrays["y"], width, _count(header, "memory", 2**62), shift, counts)
+            return EntryCounts(arrays["y"], width, _count(header, "memory", 2**62), shift, counts)
         except UNREADABLE:
             return None
 
     # ---- work
 
-    def _keep(self, survey: Survey) -> Path:
+    def _keep(self, survey: EntryCounts) -> Path:
         """Save the survey in a new folder and return the folder.
 
         Raise UsageError if the disk is too small for the buckets.
@@ -201,8 +201,8 @@ class WorkFolder:
 
     @contextmanager
     def buckets(
-        self, survey: Survey, sizes: NDArray[np.int64]
-    ) -> Iterator[tuple[BufferedRandom, Filled]]:
+        self, survey: EntryCounts, sizes: NDArray[np.int64]
+    ) -> Iterator[tuple[BufferedRandom, FillProgress]]:
         """Open the file of buckets of the given sizes, with its progress.
 
         For new rows the survey is saved first.
@@ -212,12 +212,14 @@ class WorkFolder:
         path, filled = folder / BUCKETS, self._read_note(folder, sizes, survey.y.size)
         if filled is None:
             path.unlink(missing_ok=True)
-            filled = Filled(0, np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.uint32))
+            filled = FillProgress(
+                0, np.zeros(sizes.size, np.int64), np.zeros(sizes.size, np.uint32)
+            )
         new = 0 if filled.rows else os.O_CREAT | os.O_EXCL
         with open(os.open(path, os.O_RDWR | os.O_NOFOLLOW | new, 0o600), "r+b") as file:
             yield file, filled
 
-    def _read_note(self, path: Path, sizes: NDArray[np.int64], n_rows: int) -> Filled | None:
+    def _read_note(self, path: Path, sizes: NDArray[np.int64], n_rows: int) -> FillProgress | None:
         """Return how far the buckets were filled, if the note about it is consistent."""
         try:
             header, arrays = _load(path / NOTE, (sizes.size << 5) + (1 << 16))
@@ -233,12 +235,12 @@ class WorkFolder:
                 and complete
                 and (filled <= sizes).all()
             ):
-                return Filled(rows, filled, arrays["sums"])
+                return FillProgress(rows, filled, arrays["sums"])
         except UNREADABLE:
             pass
         return None
 
-    def take_note(self, file: BufferedRandom, filled: Filled) -> None:
+    def save_progress(self, file: BufferedRandom, filled: FillProgress) -> None:
         """Save how far the buckets are filled, once the buckets are on the disk."""
         assert self.path is not None
         file.flush()

@@ -30,30 +30,30 @@ from .text import read_compressed
 class WrappedRows(Source):
     """The rows of another source.
 
-    A subclass overrides ``_changed`` or ``row_blocks``, and passes the facts that differ.
+    A subclass overrides ``_convert_block`` or ``row_blocks``, and passes the facts that differ.
     """
 
     def __init__(self, rows: Source, **changes: Any) -> None:
         super().__init__(replace(rows.facts, **changes))
         self.rows = rows
 
-    def _changed(self, block: RowBlock) -> RowBlock:
+    def _convert_block(self, block: RowBlock) -> RowBlock:
         """Return a block as this source yields it."""
         return block
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         for block in self.rows.row_blocks(missing):
             self.bytes_read = self.rows.bytes_read
-            yield self._changed(block)
+            yield self._convert_block(block)
 
     def complete(self) -> None:
         self.rows.complete()
 
-    def all_names(self) -> NDArray[Any] | None:
-        return self.rows.all_names() if self.facts.names_in_blocks else self.feature_names
+    def read_feature_names(self) -> NDArray[Any] | None:
+        return self.rows.read_feature_names() if self.facts.names_in_blocks else self.feature_names
 
-    def labels_as_written(self) -> None:
-        self.rows.labels_as_written()
+    def read_labels_as_text(self) -> None:
+        self.rows.read_labels_as_text()
 
     def labels(self) -> Iterator[NDArray[Any]]:
         return self.rows.labels()
@@ -135,13 +135,13 @@ class SomeRows(WrappedRows):
         super().__init__(rows, kept=kept.joined(rows.facts.kept))
         self.wanted = kept
 
-    def _changed(self, block: RowBlock) -> RowBlock:
+    def _convert_block(self, block: RowBlock) -> RowBlock:
         return block.with_some_entries(
             self.wanted.among(block.indices[block.indptr[0] : block.indptr[-1]])
         )
 
 
-def keep_named(source: DataSource, options: ReadOptions) -> DataSource:
+def keep_features(source: DataSource, options: ReadOptions) -> DataSource:
     """Return the same data with the features that ``drop`` and ``only`` keep.
 
     These options hold names or ids of features.
@@ -151,7 +151,7 @@ def keep_named(source: DataSource, options: ReadOptions) -> DataSource:
         return table
     by_name = ids_by_name(source)
     only = None if options.only is None else ids_of(source, options.only, by_name)
-    return source.keeping(KeptFeatures(only, ids_of(source, options.drop, by_name)))
+    return source.keep_features(KeptFeatures(only, ids_of(source, options.drop, by_name)))
 
 
 def ids_by_name(source: DataSource) -> dict[str, Sequence[int]]:
@@ -261,7 +261,7 @@ def hold_out(rows: Source, fraction: float, seed: int) -> tuple[Source, Source]:
             f"{rows.name}: can be read only once, but rows that are held out are read after all"
             " others; save it to a file, or test on another file"
         )
-    names = rows.all_names()
+    names = rows.read_feature_names()
     return DrawnRows(rows, fraction, seed, False, names), DrawnRows(
         rows, fraction, seed, True, names
     )
@@ -270,7 +270,7 @@ def hold_out(rows: Source, fraction: float, seed: int) -> tuple[Source, Source]:
 # ---- names
 
 
-def given_names(names: str | Sequence[str]) -> NDArray[Any]:
+def parse_names(names: str | Sequence[str]) -> NDArray[Any]:
     """Return the names that a user gives, in a file or as a sequence."""
     return (
         read_names(Path(names)) if isinstance(names, str) else check_names(names, "names, number ")
@@ -317,12 +317,12 @@ def raise_first_bad_name(names: list[str], origin: str) -> None:
             )
 
 
-def give_names(source: DataSource, given: str | Sequence[str]) -> DataSource:
+def name_features(source: DataSource, given: str | Sequence[str]) -> DataSource:
     """Return the same data with names for its features, from a file or a sequence.
 
     Sparse data may have fewer features than there are names; its width is then the number of names.
     """
-    names, origin = given_names(given), given if isinstance(given, str) else "names"
+    names, origin = parse_names(given), given if isinstance(given, str) else "names"
     if source.has_names:
         raise UsageError(f"{source.name}: its features have names already; omit {spell('names')}")
     if (source.n_features or 0) > names.size:
@@ -345,7 +345,7 @@ class NamedRows(WrappedRows):
         super().__init__(rows, feature_names=names, n_features=names.size)
         self.names, self.origin = names, origin
 
-    def _changed(self, block: RowBlock) -> RowBlock:
+    def _convert_block(self, block: RowBlock) -> RowBlock:
         if block.n_features > self.names.size:
             raise too_few_names(self, block.n_features - 1, self.names, self.origin)
         return block

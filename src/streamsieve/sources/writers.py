@@ -14,7 +14,7 @@ from ..errors import DataError, UsageError
 from ..files import replacing
 from ..machine import fitting
 from .base import ColumnSource, Report
-from .formats import SVMLIGHT, Layout, column_files, format_of, function, output_format
+from .formats import SVMLIGHT, Layout, column_files, format_of, import_function, output_format
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -57,19 +57,19 @@ def write_rows(
             as_table,
             renumbered,
         )
-        rows: int = function(str(file_format.write_rows))(partial, blocks, layout)
+        rows: int = import_function(str(file_format.write_rows))(partial, blocks, layout)
     return rows
 
 
 def write_columns(path: Path, source: ColumnSource, report: Report | None = None) -> int:
     """Write columns to a file; return the number of features."""
-    refuse_other_than_columns(path)
+    check_can_hold_columns(path)
     with replacing(path) as partial:
-        function(str(format_of(path)[0].write_columns))(partial, source, report)
+        import_function(str(format_of(path)[0].write_columns))(partial, source, report)
     return source.n_features or 0
 
 
-def refuse_other_than_columns(path: Path) -> None:
+def check_can_hold_columns(path: Path) -> None:
     """Raise UsageError for a file whose format cannot hold columns."""
     if format_of(path)[0].write_columns is None:
         raise UsageError(f"{path}: columns can only be written to {column_files()} files")
@@ -139,7 +139,7 @@ def block_nonzeros() -> int:
     return fitting(BLOCK_NONZEROS, BYTES_PER_NONZERO)
 
 
-def regrouped(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
+def regroup(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
     """Yield the same rows in blocks of a suitable size for a file, joined or cut."""
     waiting: list[RowBlock] = []
     rows = nonzeros = 0

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock
 from ..errors import UsageError, spell
 from ..evaluation.quality import Fit, Quality, quality_of_labels
-from ..kernels.rows.batch import ALL_MARKED, keep_known
+from ..kernels.rows.batch import ALL_MARKED, copy_table_entries
 from ..machine import limited
 from ..registry import load_learner
 from ..runs import RunDirectory
@@ -26,10 +26,10 @@ from ..selectors.prediction import Prediction
 from ..selectors.rows.addresses import table_addresses
 from ..sources import refuse_target
 from ..sources.base import Source
-from ..sources.finding import files_of, is_names, is_no_file
+from ..sources.finding import files_of, is_names, is_special_name
 from ..sources.formats import output_format
 from ..sources.options import ReadOptions
-from ..sources.wrapped import given_names
+from ..sources.wrapped import parse_names
 from ..sources.writers import holds_names, is_table, titles_of_ids, write_rows
 from ..targets import is_text, labels_like
 from .feature_matching import MatchedRows, TrainingFeatures, open_like_training
@@ -72,7 +72,7 @@ class LoadedRun:
         The lengths are stored beside files of reduced rows.
         """
         names = self.data if isinstance(self.data, list | tuple) else [self.data]
-        if not is_names(self.data) or any(map(is_no_file, names)):
+        if not is_names(self.data) or any(map(is_special_name, names)):
             return "they are not in a file"
         return lengths_of(files_of(self.data), model_mark(self.learner))
 
@@ -117,7 +117,7 @@ def _write_reduced(run: LoadedRun, path: Path, renumber: bool) -> int:
         )
     results = run.learner.results
     can_keep = path.parent.is_dir() and (path.is_file() or not path.exists())
-    keeps = can_keep and results.uses_lengths and not results.predicts_with_all
+    keeps = can_keep and results.uses_row_lengths and not results.uses_all_features
     with write_lengths(path, model_mark(run.learner)) if keeps else nullcontext() as lengths:
         blocks = (
             source.row_blocks(run.learner.missing_rows)
@@ -150,7 +150,7 @@ def names_to_write(
     width, given = run.learner.features.width, run.options.names
     is_gone = given is None or (isinstance(given, str) and not Path(given).is_file())
     # Methods for columns keep few of the names that the training was given.
-    in_training = None if given is None or is_gone else given_names(given)
+    in_training = None if given is None or is_gone else parse_names(given)
     for names in (run.learner.features.names, run.rows.source.feature_names, in_training):
         if names is not None and names.size == width:
             return names, width
@@ -254,17 +254,17 @@ def predict(
             f"{run_dir}: {learner.method.name} selects features and does not predict; apply"
             " the selection instead"
         )
-    if not results.uses_lengths and not results.predicts_with_all:
+    if not results.uses_row_lengths and not results.uses_all_features:
         return predictions(learner, source)
     rows = CompleteRows(run, partial(warn_incomplete, learner, source))
     return predictions(
-        learner, source, rows.expected_lengths if results.uses_lengths else None, rows.blocks()
+        learner, source, rows.expected_lengths if results.uses_row_lengths else None, rows.blocks()
     )
 
 
 def warn_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
     """Warn that predictions of reduced rows may differ from those of complete rows."""
-    if learner.results.predicts_with_all:
+    if learner.results.uses_all_features:
         notes.warning(
             "%s: the rows have only the selected features, and %s predicts with all features;"
             " predict the complete rows",
@@ -295,7 +295,7 @@ def predictions(
     """
     predictor = learner.results.predictor()
     if predictor.classes is not None and is_text(predictor.classes):
-        source.labels_as_written()
+        source.read_labels_as_text()
     blocks = (
         (
             predictor(block, None if squares is None else squares(block)),
@@ -392,7 +392,7 @@ class Reduction:
         indices = np.empty(block.n_nonzero, np.int32)
         values = np.empty(block.n_nonzero, np.float32)
         entries = block.indptr, block.indices, block.values
-        kept = keep_known(
+        kept = copy_table_entries(
             ALL_MARKED, self.lookup.table, self.lookup.ids, *entries, indptr, indices, values
         )
         positions = indices[:kept]

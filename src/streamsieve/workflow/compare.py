@@ -20,14 +20,14 @@ from ..evaluation.cells import (
     BUDGET,
     OUT_OF_MEMORY,
     OWN,
-    Bench,
     DataSet,
     Line,
     Trial,
-    asked_of,
+    TrialRunner,
     budgets_for,
     failed,
     predicts,
+    trial_columns,
 )
 from ..evaluation.comparison import Comparison
 from ..evaluation.models import downstream
@@ -36,7 +36,7 @@ from ..evaluation.store import ComparisonFolder
 from ..machine import cores, resets_peak_memory
 from ..registry import find_method, make_learner, method_named
 from ..selectors.parameters import is_integer, to_builtin
-from ..sources.options import ReadKeywords, ReadOptions, shows_options
+from ..sources.options import ReadKeywords, ReadOptions, document_options
 from ..targets import BOTH, TASKS
 from ..training import Progress, Watch, watching
 from ..values import is_sparse
@@ -84,7 +84,7 @@ class ComparisonSettings(NamedTuple):
         }
 
 
-@shows_options
+@document_options
 def compare(
     data: Any,
     methods: str | Iterable[str] = ("sofs", "saola", "chi2", "l1-svm"),
@@ -148,7 +148,7 @@ def compare(
     progress : bool
         Show a progress bar, in a terminal or a notebook.
     """
-    options = ReadOptions.of(target=target, zero_based=zero_based, **read).located()
+    options = ReadOptions.of(target=target, zero_based=zero_based, **read).with_absolute_paths()
     settings = check_settings(
         methods, params or {}, ks, seeds, None if test is not None else folds, models, task
     )
@@ -324,8 +324,8 @@ class ComparisonRun:
             fingerprint = data.fingerprint()
             facts.append(facts_of(data, opened, fingerprint))
             if self.folder is not None:
-                self.folder.refuse_changed(data.name, fingerprint)
-                self.folder.ask(self.settings.request(facts, self.options))
+                self.folder.check_unchanged(data.name, fingerprint)
+                self.folder.write_request(self.settings.request(facts, self.options))
             lines += self._run_set(data, fingerprint)
         return Comparison.of(lines, self.settings.request(facts, self.options))
 
@@ -363,7 +363,9 @@ class ComparisonRun:
             model: self.folder.cell(trial.digest(fingerprint, model)) for model in trial.models
         }
         return {
-            m: line | asked_of(data.name, trial, m) for m, line in saved.items() if line is not None
+            m: line | trial_columns(data.name, trial, m)
+            for m, line in saved.items()
+            if line is not None
         }
 
     def _run(
@@ -378,7 +380,7 @@ class ComparisonRun:
 
         def start_next(worker: int) -> None:
             if worker not in self.started or not resets_peak_memory():
-                self.engine.start(worker, Bench)
+                self.engine.start(worker, TrialRunner)
                 self.started.add(worker)
             busy[worker] = waiting.popleft()
             self.engine.call(worker, "run", shared, busy[worker][1])
@@ -410,7 +412,7 @@ def remaining_trial(trial: Trial, kept: Mapping[str, Line]) -> Trial:
     """
     models = tuple(model for model in trial.models if model not in kept)
     finished = next((line for line in kept.values() if line["selected"] is not None), None)
-    return trial._replace(models=models, known=None if OWN in models else finished)
+    return trial._replace(models=models, earlier_line=None if OWN in models else finished)
 
 
 def facts_of(data: DataSet, opened: OpenSet, fingerprint: str) -> dict[str, Any]:

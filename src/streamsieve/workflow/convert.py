@@ -11,17 +11,17 @@ from uuid import uuid4
 from ..errors import UsageError
 from ..machine import available_memory, limited
 from ..runs import fingerprint, location
-from ..sources import open_with
-from ..sources.base import FEATURES_WRITTEN, ColumnSource, Source, by_rows, refuse_weight
+from ..sources import open_with_options
+from ..sources.base import FEATURES_WRITTEN, ColumnSource, Source, as_row_source, check_no_weight
 from ..sources.buckets import transposed
 from ..sources.formats import output_format
-from ..sources.options import ReadKeywords, ReadOptions, shows_options
+from ..sources.options import ReadKeywords, ReadOptions, document_options
 from ..sources.work_folder import earlier_folders
 from ..sources.writers import (
+    check_can_hold_columns,
     holds_names,
     is_table,
     needs_width,
-    refuse_other_than_columns,
     write_columns,
     write_rows,
 )
@@ -32,7 +32,7 @@ MAX_TABLE_WIDTH = 10_000  # columns of sparse rows
 notes = logging.getLogger("streamsieve")
 
 
-@shows_options
+@document_options
 def convert(
     data: Any,
     output: str | Path,
@@ -51,7 +51,7 @@ def convert(
     path = Path(output)
     output_format(path)
     with limited(memory):
-        source = by_rows(open_with(data, read_options(target, zero_based, read)))
+        source = as_row_source(open_with_options(data, read_options(target, zero_based, read)))
         source.complete()
         width, as_table = source.n_features, is_table(path, source.facts.takes_target)
         if width is None and source.rewindable and needs_width(path):
@@ -65,14 +65,14 @@ def convert(
         target, renumbered = (
             (source.facts.target, None) if as_table else (None, source.facts.renumbered)
         )
-        blocks, names = source.row_blocks(), source.all_names()
+        blocks, names = source.row_blocks(), source.read_feature_names()
         return write_rows(path, blocks, names, width, zero_based, target, as_table, renumbered)
 
 
 def read_options(target: str | None, zero_based: bool, read: ReadKeywords) -> ReadOptions:
     """Return how the data to be converted is read: without weights."""
     options = ReadOptions.of(target=target, zero_based=zero_based, **read)
-    refuse_weight(
+    check_no_weight(
         options.weight, "weights are for learning, and their column is written like any other"
     )
     return options
@@ -96,7 +96,7 @@ def refuse_as_table(source: Source, path: Path, width: int | None) -> None:
         )
 
 
-@shows_options
+@document_options
 def convert_to_columns(
     data: Any,
     output: str | Path,
@@ -114,10 +114,10 @@ def convert_to_columns(
     where it was.
     """
     path = Path(output)
-    refuse_other_than_columns(path)
+    check_can_hold_columns(path)
     with limited(memory):
         options = read_options(target, zero_based, read)
-        source, place = open_with(data, options), location(data)
+        source, place = open_with_options(data, options), location(data)
         report_reading = reporter(watch, source)
 
         def report(unit: str, done: int, total: int | None) -> None:
@@ -134,7 +134,7 @@ def convert_to_columns(
             "memory": memory,
             **asdict(options),
         }
-        with transposed(by_rows(source), work_bytes(memory), path, stamp, report) as columns:
+        with transposed(as_row_source(source), work_bytes(memory), path, stamp, report) as columns:
             return write_columns(path, columns, report)
 
 

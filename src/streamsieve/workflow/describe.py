@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..sources.base import ColumnSource, DataSource, by_rows
+from ..sources.base import ColumnSource, DataSource, as_row_source
 
 # A target with more different numbers, or with fractions, is a target of numbers.
 MAX_CLASSES = 50
@@ -133,7 +133,7 @@ def _iterate_parts(source: DataSource) -> Iterator[Part]:
         for columns in source.column_blocks():
             yield 0, 0, columns.values, None, None
         return
-    for block in by_rows(source).row_blocks("keep" if source.facts.takes_target else "error"):
+    for block in as_row_source(source).row_blocks("keep" if source.facts.takes_target else "error"):
         inside = slice(block.indptr[0], block.indptr[-1])
         yield block.n_rows, block.n_features, block.values[inside], block.y, block.indices[inside]
 

@@ -13,7 +13,7 @@ from ..blocks import RowBlock, canonical_rows
 from ..errors import DataError, prefix, spell
 from ..selectors.base import AnyLearner
 from ..sources import open_like
-from ..sources.base import AbsentColumnError, DataSource, Source, by_rows
+from ..sources.base import AbsentColumnError, DataSource, Source, as_row_source
 from ..sources.encoding import Encoding
 from ..sources.finding import is_names
 from ..sources.options import ReadOptions
@@ -60,7 +60,7 @@ class TrainingFeatures:
         """Return the features of data to learn from."""
         facts = source.facts
         return cls(
-            source.all_names(),
+            source.read_feature_names(),
             source.n_features,
             renumbered=facts.renumbered,
             encoding=None if facts.encoding is None or facts.encoding.is_plain else facts.encoding,
@@ -71,9 +71,9 @@ class TrainingFeatures:
     def of(cls, learner: AnyLearner, renumbered: str | None, predicting: bool) -> TrainingFeatures:
         """Return the features of a model."""
         results, features = learner.results, learner.features
-        selection, needs_all = results.selection(), predicting and results.predicts_with_all
+        selection, needs_all = results.selection(), predicting and results.uses_all_features
         fields = features.names, features.width, selection.indices, selection.names, renumbered
-        wants_all = needs_all or results.uses_lengths or not len(selection)
+        wants_all = needs_all or results.uses_row_lengths or not len(selection)
         return cls(
             *fields,
             wants_all=wants_all,
@@ -156,7 +156,7 @@ def open_like_training(data: Any, features: TrainingFeatures, options: ReadOptio
     return (
         rows
         if features.kept is None
-        else rows._replace(source=by_rows(rows.source.keeping(features.kept)))
+        else rows._replace(source=as_row_source(rows.source.keep_features(features.kept)))
     )
 
 
@@ -180,7 +180,7 @@ def match_features(data: Any, features: TrainingFeatures, options: ReadOptions) 
     mark = source.facts.renumbered
     if mark is not None and mark != features.renumbered and features.selected is not None:
         return MatchedRows(MappedRows(source, features.selected, features), False)
-    names = source.all_names() if features.named else None
+    names = source.read_feature_names() if features.named else None
     return (
         MatchedRows(source, None)
         if names is None
@@ -196,7 +196,7 @@ def open_with_columns(
     for choice in features.choices():
         try:
             return (
-                by_rows(
+                as_row_source(
                     open_like(
                         data,
                         with_default_target(options, choice.columns),
@@ -210,14 +210,14 @@ def open_with_columns(
             first = features.first_columns(error.available)
             if first is not None:
                 return (
-                    by_rows(
+                    as_row_source(
                         open_like(data, with_default_target(options, first.columns), first.columns)
                     ),
                     first,
                 )
             absent = error if absent is None or features.encoding is None else absent
     if absent is None:  # the columns are unknown
-        return by_rows(open_like(data, options, None)), ColumnChoice(None, None, True)
+        return as_row_source(open_like(data, options, None)), ColumnChoice(None, None, True)
     all_needed = features.needs_all and features.selected is not None
     raise DataError(
         f"{absent}; this model predicts with all features" if all_needed else str(absent)
@@ -257,7 +257,7 @@ def match_columns(source: Source, choice: ColumnChoice, features: TrainingFeatur
             " features, from 0"
         )
     if choice.columns == [] and source.has_labels:
-        source, count = by_rows(source.with_labels_alone()), 0  # text and dates are not read
+        source, count = as_row_source(source.with_target_only()), 0  # text and dates are not read
     ids = np.full(count, ABSENT) if choice.columns == [] else choice.ids
     return MatchedRows(
         source if ids is None else MappedRows(source, ids, features), choice.complete
@@ -298,7 +298,7 @@ class MappedRows(WrappedRows):
         self.training_ids = ids
         self.ascending = bool((np.diff(ids[ids != ABSENT]) > 0).all())
 
-    def _changed(self, block: RowBlock) -> RowBlock:
+    def _convert_block(self, block: RowBlock) -> RowBlock:
         begin, end = block.indptr[0], block.indptr[-1]
         ids, values, indptr = (
             block.indices[begin:end],

@@ -26,21 +26,21 @@ from ..runs import (
     RunDirectory,
     RunRecord,
     RunRequest,
+    check_unchanged,
     fingerprint,
     location,
-    refuse_changed,
 )
-from ..runs.data import data_facts
+from ..runs.data import describe_data
 from ..runs.record import NoteFields
 from ..selectors.base import AnyLearner
-from ..selectors.diagnosis import Remark, warn_of
+from ..selectors.diagnosis import Finding, warn_about
 from ..selectors.parameters import is_integer, parameters_of, to_builtin
-from ..sources import open_with
-from ..sources.base import ColumnSource, DataSource, Source, by_rows
+from ..sources import open_with_options
+from ..sources.base import ColumnSource, DataSource, Source, as_row_source
 from ..sources.buckets import transposed
-from ..sources.groups import given_groups
+from ..sources.groups import parse_groups
 from ..sources.labels import expect_classes
-from ..sources.options import ReadOptions, shows_options
+from ..sources.options import ReadOptions, document_options
 from ..sources.wrapped import hold_out
 from ..training import Checkpoint, Clock, Training, Watch, reporter, train, watching
 from .apply import measure, predictions
@@ -55,7 +55,7 @@ FRACTION = 0.5  # of the rows, in every subsample (Meinshausen, Bühlmann 2010)
 notes = logging.getLogger("streamsieve")
 
 
-@shows_options
+@document_options
 def select(
     data: Any,
     method: str = "sofs",
@@ -125,7 +125,7 @@ def select(
     **params
         Parameters of the method.
     """
-    method, read = method_named(method), ReadOptions.taken_from(params)
+    method, read = method_named(method), ReadOptions.pop_from(params)
     if n_features_to_select is not None:
         params["n_features_to_select"] = n_features_to_select
     if engine is None and workers is not None and "workers" in find_method(method).parameter_names:
@@ -135,7 +135,7 @@ def select(
         params={name: to_builtin(value) for name, value in params.items()},
         data=location(data),
         test=float(test) if isinstance(test, int | float) else location(test),
-        read=read.located(),
+        read=read.with_absolute_paths(),
         classes=None if classes is None else np.asarray(classes).tolist(),
         groups=as_request(groups),
         seed=to_builtin(seed),
@@ -175,7 +175,7 @@ def start_run(
         )
     request = replace(request, fingerprint=fingerprint(request.data))
     folder = None if output is None else RunDirectory(output)
-    with folder.begun(request) if folder else nullcontext():
+    with folder.begin_run(request) if folder else nullcontext():
         return execute(request, learner, source, test_source, folder, {}, watch)
 
 
@@ -192,15 +192,15 @@ def resume(
     record = folder.result()
     if record is not None:
         if folder.checkpoint is not None:
-            with folder.locked():
+            with folder.lock_run():
                 folder.drop_checkpoint()
         return with_warnings(record)
     if request.data is None:
         raise UsageError(
             f"{run_dir}: the run read its data from memory or a pipe and cannot be resumed"
         )
-    refuse_changed(request.data, request.fingerprint)
-    with folder.locked():
+    check_unchanged(request.data, request.fingerprint)
+    with folder.lock_run():
         record = folder.result()
         if record is None:  # and not finished by another process meanwhile
             with limited(request.memory):
@@ -257,7 +257,7 @@ def execute(
     checkpoint = Checkpoint(folder / CHECKPOINT, every) if folder and every else None
     expect_classes(source, request.classes)
     try:
-        groups = None if request.groups is None else given_groups(request.groups)
+        groups = None if request.groups is None else parse_groups(request.groups)
         options: dict[str, Any] = {
             "classes": request.classes,
             "groups": groups,
@@ -304,7 +304,7 @@ def train_within_limit(
     with (
         TemporaryDirectory(prefix="streamsieve-", dir=scratch_folder()) as folder,
         transposed(
-            by_rows(source), available_memory() // 2, Path(folder) / "columns", stamp, report
+            as_row_source(source), available_memory() // 2, Path(folder) / "columns", stamp, report
         ) as columns,
     ):
         transposing = clock.seconds()
@@ -353,7 +353,9 @@ def add_frequency(
 
 def with_warnings(record: RunRecord) -> RunRecord:
     """Return the record, after warnings about problems that make it useless."""
-    warn_of([Remark(**remark) for remark in record.details.get("diagnosis", [])], stacklevel=3)
+    warn_about(
+        [Finding(**finding) for finding in record.details.get("diagnosis", [])], stacklevel=3
+    )
     return record
 
 
@@ -362,10 +364,10 @@ def record_of(
 ) -> RunRecord:
     """Return the record of a run: its results and its cost."""
     results = learner.results
-    findings = results.findings()
+    result_summary = results.result_summary()
     details: dict[str, Any] = {
-        **findings.details,
-        "diagnosis": [remark._asdict() for remark in training.remarks],
+        **result_summary.details,
+        "diagnosis": [finding._asdict() for finding in training.findings],
     }
     if training.history is not None:
         details["history"] = training.history
@@ -379,14 +381,14 @@ def record_of(
         n_features=learner.features.width,
         n_nonzero=results.n_nonzero_,
         selection=results.selection(),
-        mistakes=findings.mistakes,
-        updates=findings.updates,
+        mistakes=result_summary.mistakes,
+        updates=result_summary.updates,
         seconds=training.seconds,
         peak_memory_bytes=peak_memory(),
-        curve=findings.curve,
-        measures=findings.measures,
+        curve=result_summary.curve,
+        measures=result_summary.measures,
         trace=training.trace,
-        data=request.data_read() | data_facts(request.fingerprint, source, learner),
+        data=request.summarize_fingerprint() | describe_data(request.fingerprint, source, learner),
         details=details,
         open_selector=partial(estimator_of, learner),
     )
@@ -404,10 +406,10 @@ def open_data(data: Any, test: Any, request: RunRequest) -> tuple[DataSource, So
 
     Both are opened before anything is learned, so that a wrong name is found at once.
     """
-    source = open_with(data, request.read)
+    source = open_with_options(data, request.read)
     notes.info("opened %s", source.name)
     if test is None:
         return source, None
     if isinstance(request.test, float):
-        return hold_out(by_rows(source), request.test, request.seed or 0)
+        return hold_out(as_row_source(source), request.test, request.seed or 0)
     return source, open_test_rows(test, source, request.read)

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from ..blocks import RowBlock, canonical
 from ..errors import DataError, UsageError, prefix, spell
 from ..evaluation.cells import DataSet, Rows
-from ..evaluation.quality import refuse_rare
-from ..sources import open_with
-from ..sources.base import DataSource, Source, refuse_weight
-from ..sources.finding import MAGIC, is_names, is_no_file
+from ..evaluation.quality import check_class_counts
+from ..sources import open_with_options
+from ..sources.base import DataSource, Source, check_no_weight
+from ..sources.finding import WILDCARDS, is_names, is_special_name
 from ..sources.formats import COMPRESSIONS
 from ..sources.options import ReadOptions
-from ..sources.transpose import ROWS_READ, Room, whole_matrix
+from ..sources.transpose import ROWS_READ, MemoryBudget, whole_matrix
 from ..targets import BOTH, Kind, has_fractions, kind_of, labels_like, show
 from ..values import is_sparse
 from .feature_matching import open_test_rows
@@ -41,12 +41,12 @@ def open_sets(data: Any, test: Any, options: ReadOptions) -> list[OpenSet]:
             "the models of a comparison do not support missing values; fill them in:"
             f" {fill_options()}"
         )
-    refuse_weight(options.weight, "a comparison gives all rows the same weight")
+    check_no_weight(options.weight, "a comparison gives all rows the same weight")
     sets = name_sets(data)
     tests = tests_of(test, list(sets))
     opened = []
     for name, data_set in sets.items():
-        source = open_with(data_set, options)
+        source = open_with_options(data_set, options)
         if not source.has_labels:
             raise DataError(
                 f"{prefix(source.name)}the rows have no labels; name the column to predict:"
@@ -122,7 +122,7 @@ def short_name(data: Any, number: int, count: int) -> str:
     """Return the name of a data set: its file name without suffixes, or its number."""
     if isinstance(data, str | Path):
         text, path = str(data), Path(data)
-        if is_no_file(text) or (MAGIC.search(text) and not path.exists()) or path.is_dir():
+        if is_special_name(text) or (WILDCARDS.search(text) and not path.exists()) or path.is_dir():
             return clean_name(path.name if path.is_dir() else text)
         name = Path(path.name)
         return clean_name(
@@ -154,7 +154,7 @@ def load(
             None if kind == "numbers" else np.unique(rows.y), test_rows.y, opened.test.name
         )
         assert labels is not None, "rows to test on have labels"
-        test = Rows(widen(test_rows.X, rows.X.shape[1]), as_target(labels, kind))
+        test = Rows(set_width(test_rows.X, rows.X.shape[1]), as_target(labels, kind))
     elif folds is not None:
         refuse_few_rows(rows.y, kind, folds, opened.train.name)
     encoding = opened.train.encoding
@@ -168,7 +168,7 @@ def rows_of(source: DataSource) -> Rows:
     Methods for rows scale dense and sparse rows in different ways.
     """
     if isinstance(source, Source):
-        room = Room(source, None, ROWS_READ, NEEDS_ALL)
+        room = MemoryBudget(source, None, ROWS_READ, NEEDS_ALL)
         blocks = []
         for block in source.row_blocks():  # raises an error if values are missing
             if source.matrix is None:
@@ -242,7 +242,7 @@ def csr_of(
     )
 
 
-def widen(X: Any, width: int) -> Any:
+def set_width(X: Any, width: int) -> Any:
     """Return test rows with at least ``width`` features.
 
     Features beyond those of the training are kept: they count for the length of a row.
@@ -291,6 +291,6 @@ def refuse_few_rows(y: NDArray[Any], kind: Kind, folds: int, origin: str) -> Non
         )
     if kind == "classes":
         try:
-            refuse_rare(y, folds)
+            check_class_counts(y, folds)
         except DataError as error:
             raise DataError(f"{prefix(origin)}{error}, or {spell('test')}") from None

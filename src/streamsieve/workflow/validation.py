@@ -6,14 +6,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..distributed.driving import refuse_on_engine
+from ..distributed.driving import check_engine_support
 from ..errors import UsageError, spell
 from ..registry import METHODS, find_method
 from ..runs import RunRequest
-from ..runs.request import is_part
+from ..runs.request import is_proper_fraction
 from ..selectors.base import AnyLearner
-from ..sources.base import refuse_weight
-from ..sources.groups import given_groups
+from ..sources.base import check_no_weight
+from ..sources.groups import parse_groups
 
 
 def with_skipping(request: RunRequest) -> RunRequest:
@@ -34,13 +34,13 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
             f"{method} selects features and does not predict, so there is no accuracy to test;"
             " apply the selection and train a model on the reduced data"
         )
-    learner.refuse_weight(request.read.weight)
+    learner.check_no_weight(request.read.weight)
     if request.resamples is not None:
-        refuse_weight(
+        check_no_weight(
             request.read.weight, "subsamples have no weights", f"{spell('resamples')} or "
         )
     if isinstance(request.test, float):
-        if not is_part(request.test):
+        if not is_proper_fraction(request.test):
             raise UsageError(
                 "test", f"a fraction of the rows must be above 0 and below 1, got {request.test:g}"
             )
@@ -76,8 +76,8 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
                 f"a memory limit is for one process, and {spell('engine')} starts others; omit one"
                 " of them"
             )
-        refuse_on_engine(learner, request.engine, request.checkpoint_every is not None)
-    if request.groups is not None and not learner.method.knows_groups:
+        check_engine_support(learner, request.engine, request.checkpoint_every is not None)
+    if request.groups is not None and not learner.method.supports_groups:
         raise UsageError(f"{method} does not support groups; use group-saola or ogfs")
 
 
@@ -88,5 +88,5 @@ def as_request(groups: Any) -> str | list[Any] | None:
     return (
         str(Path(groups).absolute())
         if isinstance(groups, str | Path)
-        else given_groups(groups).to_json()
+        else parse_groups(groups).to_json()
     )

@@ -13,7 +13,7 @@ from scipy.sparse import csc_array
 import streamsieve as ss
 from streamsieve.blocks import columns_of
 from streamsieve.estimators import as_estimator
-from streamsieve.selectors.columns.asyos import ASYOS, BlockWorker, Centre, Worker, shares
+from streamsieve.selectors.columns.asyos import ASYOS, BlockWorker, Centre, Worker, split_budget
 from streamsieve.selectors.fitting import LOSSES
 from tests.oracles import asyos as oracle
 
@@ -292,7 +292,7 @@ def standardized_target(y):
 
 def test_shares_add_up():
     for wanted, workers in ((7, 3), (6, 3), (5, 5), (1, 1), (100, 7)):
-        parts = shares(wanted, workers)
+        parts = split_budget(wanted, workers)
         assert sum(parts) == wanted
         assert len(parts) == workers
         assert sorted(parts, reverse=True) == parts

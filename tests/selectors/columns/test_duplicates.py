@@ -45,7 +45,7 @@ def make_copies(discrete: bool = False) -> tuple[np.ndarray, np.ndarray]:
 def learn(method: str, X: Any, y: Any, **params: Any) -> Any:
     learner: Any = find_method(method).make(**params)
     names = NAMES[: X.shape[1]] if X.shape[1] <= NAMES.size else None
-    learner.remarks = train(learner, ArraySource(X, y, names)).remarks
+    learner.findings = train(learner, ArraySource(X, y, names)).findings
     return learner
 
 
@@ -59,11 +59,13 @@ def test_of_copies_the_first_is_kept(method, params, discrete):
         learner.results.selection().indices.tolist()
         == without_copies.results.selection().indices.tolist()
     )
-    assert learner.results.n_duplicates_ == learner.results.findings().details["duplicates"] == 2
-    (remark,) = [remark for remark in learner.remarks if remark.kind == "copies dropped"]
-    assert "2 exact copies" in remark.message
-    assert "column 'a again' = column 'a', column 'a once more' = column 'a'" in remark.message
-    assert not [remark for remark in without_copies.remarks if remark.kind == "copies dropped"]
+    assert (
+        learner.results.n_duplicates_ == learner.results.result_summary().details["duplicates"] == 2
+    )
+    (finding,) = [finding for finding in learner.findings if finding.kind == "copies dropped"]
+    assert "2 exact copies" in finding.message
+    assert "column 'a again' = column 'a', column 'a once more' = column 'a'" in finding.message
+    assert not [finding for finding in without_copies.findings if finding.kind == "copies dropped"]
 
 
 @EVERY_RULE
@@ -71,7 +73,7 @@ def test_the_rule_alone_keeps_copies(method, params):
     X, y = make_copies()
     learner = learn(method, X, y, **params, duplicates="keep")
     assert {0, 3, 4} <= set(learner.results.selection().indices.tolist())
-    assert learner.results.findings().details["duplicates"] == 0
+    assert learner.results.result_summary().details["duplicates"] == 0
 
 
 @EVERY_RULE
@@ -97,9 +99,9 @@ def test_blocks_do_not_matter(method, params, size, tmp_path: Path):
     assert (
         learner.results.selection().indices.tolist() == whole.results.selection().indices.tolist()
     )
-    assert [str(remark) for remark in learner.results.diagnosis(ss.selectors.diagnosis.Look())] == [
-        str(remark) for remark in whole.remarks if remark.kind != "no groups"
-    ]
+    assert [
+        str(finding) for finding in learner.results.diagnosis(ss.selectors.diagnosis.DataSample())
+    ] == [str(finding) for finding in whole.findings if finding.kind != "no groups"]
 
 
 def test_missing_values_are_part_of_a_copy():
@@ -125,14 +127,14 @@ def test_shards_drop_the_same_copies(workers):
     one_pass = learn("saola", wide, y)
     learner: Any = find_method("saola").make()
     with ThreadEngine(workers) as engine:
-        remarks = train_column_shards(learner, ArraySource(wide, y), engine).remarks
+        findings = train_column_shards(learner, ArraySource(wide, y), engine).findings
     assert (
         learner.results.selection().indices.tolist()
         == one_pass.results.selection().indices.tolist()
         == [0, 1, 2]
     )
     assert learner.results.n_duplicates_ == one_pass.results.n_duplicates_ == 5
-    assert [remark.kind for remark in remarks] == ["copies dropped"]
+    assert [finding.kind for finding in findings] == ["copies dropped"]
     assert sum(learner.results.counts_.values()) == 8
 
 

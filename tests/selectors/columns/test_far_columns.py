@@ -102,9 +102,11 @@ def test_what_32_bits_cannot_hold_is_said(name, params, width):
     learner = find_method(name).make(**params)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        remarks = train(learner, ss.sources.arrays.ArraySource(coarse, y)).remarks
+        findings = train(learner, ss.sources.arrays.ArraySource(coarse, y)).findings
     messages = [
-        str(remark) for remark in remarks if remark.kind in ("coarse values", "collapsed values")
+        str(finding)
+        for finding in findings
+        if finding.kind in ("coarse values", "collapsed values")
     ]
     assert len(messages) == 1
     assert "feature 3;" in messages[0]

@@ -25,7 +25,7 @@ from streamsieve.registry import find_method
 from streamsieve.sources import columns
 from streamsieve.sources.base import ColumnBlockSource
 from streamsieve.sources.columns import OrderedColumns
-from streamsieve.sources.groups import Features, given_groups, read_groups
+from streamsieve.sources.groups import Features, parse_groups, read_groups
 from streamsieve.training import train
 
 METHODS: list[tuple[type[Any], dict[str, Any]]] = [
@@ -258,7 +258,7 @@ def test_named_groups_of_a_strange_model_are_checked(genes) -> None:
 
 def message(groups: Any, features: Features, exact: bool = True) -> str:
     with pytest.raises(ss.DataError) as caught:
-        given_groups(groups).over(features, "data", exact)
+        parse_groups(groups).over(features, "data", exact)
     return str(caught.value)
 
 
@@ -300,7 +300,7 @@ def test_features_without_a_group_are_counted(tmp_path: Path) -> None:
     )
     assert message([1, 2], Features(3)) == "data: 2 groups for 3 features; give one for each"
     assert message([1, 2, 3, 4], Features(3)) == "data: 4 groups for 3 features; give one for each"
-    assert given_groups([1, 2, 3, 4]).over(Features(3), "data", exact=False).groups.tolist() == [
+    assert parse_groups([1, 2, 3, 4]).over(Features(3), "data", exact=False).groups.tolist() == [
         1,
         2,
         3,
@@ -336,7 +336,7 @@ def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
 )
 def test_what_is_no_feature_is_refused(groups: Any) -> None:
     with pytest.raises(ss.DataError, match="groups: "):
-        given_groups(groups)
+        parse_groups(groups)
 
 
 def test_a_stream_must_bring_groups_together(genes) -> None:
@@ -378,8 +378,8 @@ def test_a_method_for_groups_says_if_there_are_none(genes) -> None:
     def kinds(given: Any) -> list[str]:
         learner = find_method("group-saola").make()
         return [
-            remark.kind
-            for remark in train(learner, ss.sources.open_source((X, y)), groups=given).remarks
+            finding.kind
+            for finding in train(learner, ss.sources.open_source((X, y)), groups=given).findings
         ]
 
     assert "no groups" in kinds(None)

@@ -17,7 +17,7 @@ import streamsieve as ss
 from streamsieve.blocks import columns_of
 from streamsieve.kernels.columns.binning import MDL, bin_columns
 from streamsieve.kernels.columns.contents import code_columns
-from streamsieve.kernels.columns.saola import Rule, is_redundant, who_may_go
+from streamsieve.kernels.columns.saola import Rule, is_redundant, possible_removals
 from tests.effort import examples
 from tests.oracles import saola as oracle
 from tests.paths import DATA
@@ -198,8 +198,8 @@ def test_dependences_that_differ_by_rounding_alone_are_equal(off):
         assert is_redundant(larger, relevance, other_relevance, 0.7 + off, 1) is (off > -DIFFERENCE)
     for pair, bound in enumerate(paper.least):
         assert is_redundant(paper, 0.1, 0.2, bound + off, pair) is (off > -DIFFERENCE)
-    assert who_may_go(paper, 0.6, 0.6 + off) == (off == DIFFERENCE, off == -DIFFERENCE)
-    assert who_may_go(paper._replace(ties_lose=True), 0.6, 0.6 + off) == (
+    assert possible_removals(paper, 0.6, 0.6 + off) == (off == DIFFERENCE, off == -DIFFERENCE)
+    assert possible_removals(paper._replace(ties_lose=True), 0.6, 0.6 + off) == (
         off > -DIFFERENCE,
         off == -DIFFERENCE,
     )
@@ -314,7 +314,10 @@ def test_published_rules_decide_about_copies_and_the_default_drops_them(estimato
 
     def selected(**params):
         selector = estimator(measure=measure, bound="max", **params).fit(X, y)
-        assert selector.learner.results.findings().details["duplicates"] == selector.n_duplicates_
+        assert (
+            selector.learner.results.result_summary().details["duplicates"]
+            == selector.n_duplicates_
+        )
         return selector.selection().indices.tolist(), selector.n_duplicates_
 
     rule = {"measure": measure, "bound": "max"}

@@ -194,7 +194,7 @@ def test_the_descent_ends_at_the_minimum(to_the_end):
         z[:, :60] = random.standard_normal((200, 60))
         margins = Margins(pairs, z, 3.0)
         descent = minimise(margins, np.full(200, 0.07))
-        gain = margins.gains(margins.row_margins(descent.v))
+        gain = margins.compute_gains(margins.row_margins(descent.v))
         is_heavy = descent.v > 0.01
         expected = oracle.best_weights(z[:, :60].T.astype(float), np.full(200, 0.1), 3.0)[0]
     assert is_heavy.sum() > 10

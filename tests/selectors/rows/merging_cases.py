@@ -68,13 +68,17 @@ def start_model(
 
 
 def continue_learning(
-    model: Model, rows: list[Row], width: int = N_FEATURES, dense: bool = False, times: int = 1
+    model: Model,
+    rows: list[Row],
+    width: int = N_FEATURES,
+    dense: bool = False,
+    row_multiplier: int = 1,
 ) -> Any:
     """Return a learner that continues from a model with some rows, as one of several parts.
 
     The model does not change.
     """
-    learner: Any = find_method(model.method).load(model.copy()).as_part(times)
+    learner: Any = find_method(model.method).load(model.copy()).start_shard(row_multiplier)
     return learner.partial_fit_block(block_of(rows, width, dense)) if rows else learner
 
 

@@ -70,7 +70,7 @@ def test_two_rows_are_learned_as_computed_by_hand() -> None:
     # A = 5, N = 1, nothing is kept: q = q_K = 5, gamma 1.5, the intercept's input 0.3 sqrt(5), D =
     # 0.45 + 1.5
     mu, precision = 2 / (1.95 + 4), 1 + 4 / 1.5
-    ids, weights, scores = selector.learner.kept_in(selector.learner.memory.state)
+    ids, weights, scores = selector.learner.kept_by_state(selector.learner.memory.state)
     assert ids.tolist() == [1]
     np.testing.assert_allclose(weights, [[mu]], rtol=1e-6)
     np.testing.assert_allclose(scores, [mu * sqrt(precision)], rtol=1e-6)
@@ -86,7 +86,7 @@ def test_two_rows_are_learned_as_computed_by_hand() -> None:
     m, D = -bias * c, c**2 / bias_precision + 1.05
     bias -= (1 - m) * c / bias_precision / D
     new = -(1 - m) / (D + 1)  # of feature 2, whose key is above that of feature 1
-    ids, weights, scores = selector.learner.kept_in(selector.learner.memory.state)
+    ids, weights, scores = selector.learner.kept_by_state(selector.learner.memory.state)
     assert ids.tolist() == [2]
     np.testing.assert_allclose(weights, [[new]], rtol=1e-6)
     np.testing.assert_allclose(scores, [-new * sqrt(1 + 1 / 1.05)], rtol=1e-6)
@@ -151,7 +151,8 @@ def assert_learned_by_the_choice_of_the_oracle(
     )
     assert abs(by_choice.mistakes_ - by_hand.mistakes_) <= 2  # a score near 0 can go either way
     chosen, expected = (
-        selector.learner.kept_in(selector.learner.memory.state) for selector in (by_choice, by_hand)
+        selector.learner.kept_by_state(selector.learner.memory.state)
+        for selector in (by_choice, by_hand)
     )
     assert sorted(chosen[0].tolist()) == sorted(expected[0].tolist())
     for part in (1, 2):

@@ -42,11 +42,13 @@ def stream(
 
 
 def small_budget_of(selector: Any, budget: int) -> Any:
-    return next(small for small in selector.learner.memory.rungs.rungs if small.budget == budget)
+    return next(
+        small for small in selector.learner.memory.small_budgets.members if small.budget == budget
+    )
 
 
 def learned(selector: Any, state: Any) -> dict[str, Any]:
-    ids, weights, scores = selector.learner.kept_in(state)
+    ids, weights, scores = selector.learner.kept_by_state(state)
     order = np.argsort(ids)
     return {
         "ids": ids[order].tolist(),
@@ -61,7 +63,7 @@ def all_learned(selector: Any) -> list[Any]:
     """Return everything that small budgets and curve have learned, to the last bit."""
     of_rungs = [
         (learned(selector, small.state), small.curve.mistakes.tolist(), small.calibration.tolist())
-        for small in selector.learner.memory.rungs.rungs
+        for small in selector.learner.memory.small_budgets.members
     ]
     return [
         learned(selector, selector.learner.memory.state),
@@ -86,10 +88,11 @@ def test_every_number_is_answered_by_the_smallest_rung_that_reaches_it() -> None
 def test_only_rungs_that_the_grid_needs_are_there() -> None:
     X, y = stream(50, 30)
     assert [
-        small.budget for small in ss.SOFS(25, curve=[2, 7]).fit(X, y).learner.memory.rungs.rungs
+        small.budget
+        for small in ss.SOFS(25, curve=[2, 7]).fit(X, y).learner.memory.small_budgets.members
     ] == [2, 10]
-    assert ss.SOFS(30, curve=[30]).fit(X, y).learner.memory.rungs is None
-    assert ss.SOFS(25).fit(X, y).learner.memory.rungs is None
+    assert ss.SOFS(30, curve=[30]).fit(X, y).learner.memory.small_budgets is None
+    assert ss.SOFS(25).fit(X, y).learner.memory.small_budgets is None
 
 
 # ---- a small budget equals a separate run
@@ -203,12 +206,14 @@ def test_candidates_agree_with_the_oracle(
     )
     expected = oracle.learn(rows_of(X, y), n_classes, budgets=budgets, main_budget=50, **form)
     selector = ss.SOFS(50, curve=budgets, normalize=False, class_weight=None, **form).fit(X, y)
-    sees_a_part = [small.allowed.sum() < 70 for small in selector.learner.memory.rungs.rungs]
+    sees_a_part = [
+        small.allowed.sum() < 70 for small in selector.learner.memory.small_budgets.members
+    ]
     assert sees_a_part == [True, True, True]
     for budget in budgets:
         assert expected[budget]["closest_call"] > 1e-7
         small = small_budget_of(selector, budget)
-        ids, weights, scores = selector.learner.kept_in(small.state)
+        ids, weights, scores = selector.learner.kept_by_state(small.state)
         assert small.curve.mistakes[-1] == expected[budget]["mistakes"]
         assert sorted(ids.tolist()) == sorted(expected[budget]["weights"])
         wanted = [expected[budget]["weights"][j] for j in ids.tolist()]
@@ -224,13 +229,13 @@ def test_candidates_agree_with_the_oracle(
 def test_rungs_remember_their_candidates_alone() -> None:
     X, y = stream(1500, 5000, filled=0.01)
     selector = ss.SOFS(100, curve=True).fit(X, y)
-    rungs = selector.learner.memory.rungs
+    small_budgets = selector.learner.memory.small_budgets
     most = 5 * 50 + 20 + sum(budget for budget in BUDGETS if budget <= 50)
-    assert rungs.addresses.used <= most
-    for smaller, larger in zip(rungs.rungs, rungs.rungs[1:], strict=False):
+    assert small_budgets.addresses.used <= most
+    for smaller, larger in zip(small_budgets.members, small_budgets.members[1:], strict=False):
         assert not (smaller.allowed & ~larger.allowed).any()
-    for small in rungs.rungs:
-        assert small.state.cells.shape[0] == rungs.addresses.used
+    for small in small_budgets.members:
+        assert small.state.cells.shape[0] == small_budgets.addresses.used
         assert not small.state.cells[~small.allowed].any()
 
 
@@ -265,7 +270,9 @@ def test_ids_as_wide_as_any_change_nothing() -> None:
     distant.fit_source([RowBlock(X.indptr.astype(np.int64), far[X.indices], X.data, y, wide)])
     assert near.curve_["accuracy"].tolist() == distant.curve_["accuracy"].tolist()
     for small, wide_small in zip(
-        near.learner.memory.rungs.rungs, distant.learner.memory.rungs.rungs, strict=True
+        near.learner.memory.small_budgets.members,
+        distant.learner.memory.small_budgets.members,
+        strict=True,
     ):
         expected, learned_wide = learned(near, small.state), learned(distant, wide_small.state)
         assert far[expected.pop("ids")].tolist() == learned_wide.pop("ids")
@@ -301,7 +308,7 @@ def test_auto_predicts_with_the_rung_that_answers(
             Classes, "choose_number", lambda self, curve, n_rows, k=k: [1, 5, 7, 200].index(k)
         )
         small = small_budget_of(selector, budget)
-        ids, weights, scores = selector.learner.kept_in(small.state)
+        ids, weights, scores = selector.learner.kept_by_state(small.state)
         best = np.lexsort((ids, -scores))[:k]
         assert selector.n_features_selected_ == k
         assert selector.selection().indices.tolist() == sorted(ids[best].tolist())
@@ -388,8 +395,8 @@ def test_rungs_of_merged_models_know_what_the_parts_knew(
     )
     wrong = [curve_of(model).mistakes for model in (merged, base, *parts)]
     assert wrong[0].tolist() == (wrong[2] + wrong[3] - wrong[1]).tolist()
-    for small in merged.learner.memory.rungs.rungs:
-        ids, _, scores = merged.learner.kept_in(small.state)
+    for small in merged.learner.memory.small_budgets.members:
+        ids, _, scores = merged.learner.kept_by_state(small.state)
         assert ids.size == small.budget
         assert (scores > (0.0 if criterion == "snr" else -n_classes)).all()
     merged.partial_fit(X[4600:], y[4600:])

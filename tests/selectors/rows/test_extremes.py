@@ -16,18 +16,18 @@ import streamsieve as ss
 from streamsieve.estimators import as_estimator
 from streamsieve.estimators.inputs import score_rows
 from streamsieve.kernels.rows.members import KEPT, NO_SLOT, slot_by_bounds
-from streamsieve.kernels.rows.second_order import freshen_root
+from streamsieve.kernels.rows.second_order import refresh_root
 from streamsieve.kernels.rows.storing import (
     FIRST_LATE_UPDATE,
     MAX_FLOAT32,
     MAX_STEP,
-    bounded,
-    limited,
+    clip_precision,
+    clip_step,
+    clip_to_float32,
     rounded,
-    storable,
 )
 from streamsieve.registry import find_method
-from streamsieve.selectors.diagnosis import Look
+from streamsieve.selectors.diagnosis import DataSample
 from tests.paths import ROOT
 
 VALUES = np.array([0.0, 1e-45, 1e-38, 1e-19, 1.0, 1e18, 1e30, 3e38])
@@ -120,7 +120,7 @@ def check_sound(selector: Any, X: Any) -> None:
     assert np.isfinite(selection.scores).all(), selection.scores
     assert np.isfinite(selector.coef_.toarray()).all()
     assert not np.isnan(score_rows(selector, X)[1]).any()
-    selector.learner.results.diagnosis(Look())
+    selector.learner.results.diagnosis(DataSample())
     again = type(selector).method.load(selector.model())
     assert again.results.selection().indices.tolist() == ids.tolist()
 
@@ -165,11 +165,11 @@ def test_extreme_values_weights_and_parameters_give_something_sound() -> None:
 )
 def test_what_is_stored_never_has_its_sign_bit_set(number: float) -> None:
     for noise in (-1, 0, (1 << 29) - 1):
-        stored = np.float32(rounded(storable(number), noise))
+        stored = np.float32(rounded(clip_precision(number), noise))
         assert stored.view(np.int32) >= 0
         assert np.isfinite(stored)
-    assert abs(bounded(number)) <= MAX_FLOAT32
-    assert abs(limited(number)) <= MAX_STEP
+    assert abs(clip_to_float32(number)) <= MAX_FLOAT32
+    assert abs(clip_step(number)) <= MAX_STEP
 
 
 def test_a_key_that_is_not_a_number_does_not_stop_a_heap() -> None:
@@ -179,7 +179,7 @@ def test_a_key_that_is_not_a_number_does_not_stop_a_heap() -> None:
     assert slot_by_bounds(slots, slots.copy(), key, np.arange(3), 3, bounds, 2.0) == 0
     current_keys, heap = np.full(3, np.nan), np.arange(3, dtype=np.int32)
     excess, weight = np.ones((3, 2), np.float32), np.full((3, 2), np.nan)
-    freshen_root(heap, heap.copy(), key, current_keys, np.arange(3), 3, weight, excess, 1.0, True)
+    refresh_root(heap, heap.copy(), key, current_keys, np.arange(3), 3, weight, excess, 1.0, True)
     assert sorted(heap.tolist()) == [0, 1, 2]
 
 
@@ -246,11 +246,13 @@ def test_where_float32_cannot_hold_a_column_a_remark_says_so(normalize: str) -> 
         warnings.simplefilter("error")
         exact = ss.SOFS(2, normalize=normalize).fit(X, y)
         without = ss.SOFS(2, normalize=normalize).fit(X[:, [0, 2]].astype(np.float32), y)
-    assert "rounded" not in [remark.kind for remark in exact.learner.results.diagnosis(Look())]
+    assert "rounded" not in [
+        finding.kind for finding in exact.learner.results.diagnosis(DataSample())
+    ]
     notes = [
-        str(remark)
-        for remark in without.learner.results.diagnosis(Look())
-        if remark.kind == "rounded"
+        str(finding)
+        for finding in without.learner.results.diagnosis(DataSample())
+        if finding.kind == "rounded"
     ]
     assert len(notes) == 1
     assert "the values of feature 1 are all 20261116 as float32" in notes[0]

@@ -135,7 +135,7 @@ def draw_params(data: Any) -> dict[str, Any]:
 
 def assert_agrees(selector: Any, expected: dict[str, Any]) -> None:
     state = selector.learner.memory.state
-    ids, weights, scores = selector.learner.kept_in(state)
+    ids, weights, scores = selector.learner.kept_by_state(state)
     assert set(ids.tolist()) == set(expected["weights"])
     assert selector.updates_ == expected["updates"]
     for j, vector, score in zip(ids.tolist(), weights, scores.tolist(), strict=True):
@@ -270,7 +270,7 @@ def test_models_with_shared_cells_are_not_merged() -> None:
     with pytest.raises(ss.UsageError, match="models with max_cells cannot be merged"):
         merge_models(base, parts)
     with pytest.raises(ss.UsageError, match="models with max_cells cannot be merged"):
-        SOFS.load(base).as_part(2)
+        SOFS.load(base).start_shard(2)
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -98,7 +98,7 @@ def test_merging_agrees_with_its_oracle(data: Any) -> None:
     base = continue_learning(start, data.draw(rows))
     times = data.draw(st.sampled_from([1, 2, 7]))
     shards = data.draw(st.lists(rows, min_size=1 if times > 1 else 2, max_size=4))
-    parts = [continue_learning(base.model(), shard, times=times) for shard in shards]
+    parts = [continue_learning(base.model(), shard, row_multiplier=times) for shard in shards]
     all_contents = [contents(part) for part in parts]
     rule = {"divisor": divisor or times, "forget": forget, "criterion": criterion, "budget": budget}
     expected = oracle.merge(
@@ -108,7 +108,7 @@ def test_merging_agrees_with_its_oracle(data: Any) -> None:
     learner = merge(base.model(), parts, divisor)
     assert_close(contents(learner), expected, 1e-5)
     if sofs:
-        ids, _, scores = learner.kept_in(learner.memory.state)
+        ids, _, scores = learner.kept_by_state(learner.memory.state)
         scores_by_id = dict(zip(ids.tolist(), scores.tolist(), strict=True))
         assert len(scores_by_id) == min(
             budget, len(expected["precision"].keys() - {oracle.INTERCEPT})
@@ -166,7 +166,7 @@ def test_the_order_of_the_parts_does_not_matter(
         start_model(cls, n_classes, **params), random_rows(20, 0, n_classes)
     ).model()
     parts = [
-        continue_learning(base, random_rows(10 + 20 * seed, seed, n_classes), times=3)
+        continue_learning(base, random_rows(10 + 20 * seed, seed, n_classes), row_multiplier=3)
         for seed in (1, 2, 3)
     ]
     merged = merge(base, parts, divisor)
@@ -300,7 +300,7 @@ def test_a_curve_adds_up_and_is_ranked_anew(cls: Any, n_classes: int) -> None:
     start = start_model(cls, n_classes, n_features_to_select=6, curve=[1, 2, 4])
     base = continue_learning(start, random_rows(25, 0, n_classes))
     parts = [
-        continue_learning(base.model(), random_rows(40, seed, n_classes), times=2)
+        continue_learning(base.model(), random_rows(40, seed, n_classes), row_multiplier=2)
         for seed in (1, 2)
     ]
     learner = merge(base.model(), parts)
@@ -311,8 +311,8 @@ def test_a_curve_adds_up_and_is_ranked_anew(cls: Any, n_classes: int) -> None:
     np.testing.assert_allclose(wrong[0], wrong[2] + wrong[3] - wrong[1], rtol=1e-12)
     last = learner.results.mistakes_ if n_classes else learner.memory.target.totals[ERRORS]
     assert wrong[0][-1] == pytest.approx(last)
-    largest = learner.memory.rungs.rungs[-1]  # of 5, which answers for 4
-    ids, _, scores = learner.kept_in(largest.state)
+    largest = learner.memory.small_budgets.members[-1]  # of 5, which answers for 4
+    ids, _, scores = learner.kept_by_state(largest.state)
     assert largest.curve.bucket[np.lexsort((ids, -scores))].tolist() == [0, 0, 0, 0, 1]
     auto = start_model(cls, n_classes, n_features_to_select="auto")
     learner = merge(
@@ -360,7 +360,9 @@ def test_rounds_of_merging_go_on_from_bytes_and_change_no_model_given(
     for turn in range(5):
         base = Model.from_bytes(model.to_bytes())
         parts = [
-            continue_learning(base, random_rows(20, 10 * turn + part, n_classes), times=3).model()
+            continue_learning(
+                base, random_rows(20, 10 * turn + part, n_classes), row_multiplier=3
+            ).model()
             for part in range(3)
         ]
         sent = [member.to_bytes() for member in (base, *parts)]
@@ -370,7 +372,7 @@ def test_rounds_of_merging_go_on_from_bytes_and_change_no_model_given(
         )
         assert [member.to_bytes() for member in (base, *parts)] == sent
     learner = cls.load(model)
-    assert (learner.results.n_rows_, learner.memory.times) == (
+    assert (learner.results.n_rows_, learner.memory.row_multiplier) == (
         len(first_rows(n_classes)) + 5 * 3 * 20,
         1,
     )
@@ -420,7 +422,7 @@ def test_parts_that_learn_the_same_rows_are_merged_to_one_of_them(
     base = continue_learning(
         start_model(cls, n_classes, **params), random_rows(40, 0, n_classes)
     ).model()
-    part = continue_learning(base, random_rows(30, 1, n_classes), times=3)
+    part = continue_learning(base, random_rows(30, 1, n_classes), row_multiplier=3)
     actual, expected = contents(merge(base, [part] * 3)), contents(part)
     for name in ("precision", "weight"):
         for j, values in expected[name].items():
@@ -448,7 +450,7 @@ def test_parts_that_know_of_one_another_do_not_go_too_far(cls: Any) -> None:
         for first in range(1600, 4000, 800):
             shards = [train.rows(at, at + 100) for at in range(first, first + 800, 100)]
             parts = [
-                cls.load(model.copy()).as_part(times).partial_fit_block(shard).model()
+                cls.load(model.copy()).start_shard(times).partial_fit_block(shard).model()
                 for shard in shards
             ]
             model = merge_models(model, parts)

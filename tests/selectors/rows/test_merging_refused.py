@@ -31,7 +31,7 @@ def test_methods_that_do_not_merge_are_refused() -> None:
             merge_models(Model(method, {}, {}, {}), [Model(method, {}, {}, {})])
         if find_method(method).reads == "rows":
             with pytest.raises(ss.UsageError, match=f"models of {method} cannot be merged"):
-                find_method(method).make().as_part(2)  # type: ignore[attr-defined]
+                find_method(method).make().start_shard(2)  # type: ignore[attr-defined]
 
 
 def half(**params: Any) -> SOFS:
@@ -62,7 +62,7 @@ def half(**params: Any) -> SOFS:
         ),
         (half().start(N_FEATURES, [0, 1]), "part 2 has learned less than the base"),
         (
-            half().start(N_FEATURES, [0, 1]).as_part(4),
+            half().start(N_FEATURES, [0, 1]).start_shard(4),
             "the rows of part 2 count 4 times, and those of part 1 1 times",
         ),
     ],
@@ -91,8 +91,8 @@ def test_what_else_is_refused() -> None:
     with pytest.raises(ss.DataError, match="part 2: not a streamsieve model"):
         merge_models(base, parts)
     for number in (0, 1.5, True, "8"):
-        with pytest.raises(ValueError, match=r"times=.*: must be an integer from 1 to"):
-            continue_learning(base, []).as_part(number)
+        with pytest.raises(ValueError, match=r"row_multiplier=.*: must be an integer from 1 to"):
+            continue_learning(base, []).start_shard(number)
         damaged = base.copy()
         damaged.header["times"] = number
         with pytest.raises(ss.DataError, match="the base: not a streamsieve model"):

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
-from streamsieve.selectors.diagnosis import Look
+from streamsieve.selectors.diagnosis import DataSample
 from streamsieve.selectors.rows.curves import (
     choose_by_accuracy,
     grid_of,
@@ -284,13 +284,13 @@ def test_equal_columns_among_the_selected_are_named(selector: Any, target: str) 
     }
     selector.fit(X, targets[target])
     assert {0, 7, 9} <= set(selector.selection().indices.tolist())
-    remarks = [
-        remark
-        for remark in selector.learner.results.diagnosis(Look())
-        if remark.kind == "duplicates"
+    findings = [
+        finding
+        for finding in selector.learner.results.diagnosis(DataSample())
+        if finding.kind == "duplicates"
     ]
-    assert len(remarks) == 1
-    assert "feature 0 = feature 7 = feature 9" in remarks[0].message
+    assert len(findings) == 1
+    assert "feature 0 = feature 7 = feature 9" in findings[0].message
 
 
 # ---- partial inputs

@@ -19,7 +19,7 @@ from streamsieve.registry import METHODS, find_method
 from tests.effort import examples
 from tests.oracles import ofs_partial, sofs
 from tests.oracles.class_weights import row_weights
-from tests.oracles.normalization import prepared, prepared_to_predict, unit
+from tests.oracles.normalization import prepare_rows_to_predict, prepared, unit
 
 Row = tuple[dict[int, float], int]
 
@@ -118,7 +118,7 @@ def mixed_rows(seed: int, n_rows: int, n_classes: int) -> list[Row]:
 
 
 def assert_agrees(selector: Any, expected: dict[str, Any], rtol: float, atol: float) -> None:
-    ids, weights, scores = selector.learner.kept_in(selector.learner.memory.state)
+    ids, weights, scores = selector.learner.kept_by_state(selector.learner.memory.state)
     by_id: dict[int, NDArray[Any]] = dict(zip(ids.tolist(), weights, strict=True))
     wanted = {j: w for j, w in expected["weights"].items() if any(w) or j in by_id}
     assert sorted(by_id) == sorted(wanted)
@@ -177,7 +177,7 @@ def as_predicted(
     """Return the rows as they are scored after learning, and the closest call."""
     raw = [x for x, _ in rows]
     if normalize == "auto":
-        return prepared_to_predict(
+        return prepare_rows_to_predict(
             [x for x, weight in zip(raw, weights, strict=True) if weight], raw
         )
     return [unit(x) for x in raw] if normalize else raw, float("inf")
@@ -278,7 +278,9 @@ def test_sofs_agrees_with_its_oracle_over_longer_streams(
         if forget and criterion == "confidence" and n_classes > 2:
             # The scores may be stale.
             expected["scores"] = dict(
-                zip(*selector.learner.kept_in(selector.learner.memory.state)[::2], strict=True)
+                zip(
+                    *selector.learner.kept_by_state(selector.learner.memory.state)[::2], strict=True
+                )
             )
         assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)
     assert compared == 2
@@ -354,7 +356,7 @@ def compare(
     if params.get("forget") and params.get("criterion") == "confidence" and n_classes > 2:
         # The scores may be stale.
         expected["scores"] = dict(
-            zip(*selector.learner.kept_in(selector.learner.memory.state)[::2], strict=True)
+            zip(*selector.learner.kept_by_state(selector.learner.memory.state)[::2], strict=True)
         )
     assert_agrees(selector, expected, rtol=1e-4, atol=1e-5)  # values and precisions are float32
     if method == "sofs" and any(weights):

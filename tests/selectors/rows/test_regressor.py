@@ -21,7 +21,7 @@ from streamsieve.sources.writers import write_rows
 from tests.checks.data import sparse_stream
 from tests.effort import examples
 from tests.oracles import arow_regressor, sofs_regressor
-from tests.oracles.normalization import prepared, prepared_to_predict, unit
+from tests.oracles.normalization import prepare_rows_to_predict, prepared, unit
 from tests.selectors.rows.test_oracles import (
     BUDGET,
     MAX_ROWS,
@@ -45,7 +45,7 @@ def as_learned(
     weighted = [x for x, weight in zip(raw, weights, strict=True) if weight]
     if normalize == "auto":
         prepared_rows, closest_call = prepared(weighted, tables_keep_lengths=True)
-        later, closest_to_predict = prepared_to_predict(weighted, raw, tables_keep_lengths=True)
+        later, closest_to_predict = prepare_rows_to_predict(weighted, raw, tables_keep_lengths=True)
         remaining = iter(prepared_rows)
         learned = [next(remaining) if weight else x for x, weight in zip(raw, weights, strict=True)]
     else:
@@ -100,7 +100,7 @@ def test_arow_agrees_with_its_oracle(data: Any) -> None:
 
 
 def assert_agrees(selector: Any, expected: dict[str, Any], row_weights: list[float]) -> None:
-    ids, weights, scores = selector.learner.kept_in(selector.learner.memory.state)
+    ids, weights, scores = selector.learner.kept_by_state(selector.learner.memory.state)
     by_id = dict(zip(ids.tolist(), weights[:, 0].tolist(), strict=True))
     wanted = {j: weight for j, (weight,) in expected["weights"].items() if weight or j in by_id}
     assert sorted(by_id) == sorted(wanted)

@@ -13,11 +13,11 @@ from streamsieve.kernels.rows.storing import (
     MAX_FLOAT32,
     MAX_STEP,
     NEAREST,
-    bounded,
-    limited,
+    clip_precision,
+    clip_step,
+    clip_to_float32,
     noise_of,
     rounded,
-    storable,
 )
 from streamsieve.selectors.rows.sofs import SOFS
 
@@ -145,9 +145,13 @@ def test_the_chance_of_rounding_is_that_of_other_versions() -> None:
 def test_what_is_stored_is_a_number_in_range(
     number: float, precision: float, weight: float, step: float
 ) -> None:
-    assert (storable(number), bounded(number), limited(number)) == (precision, weight, step)
-    assert not np.signbit(storable(number))
-    assert np.isfinite(np.float32(bounded(number)))
+    assert (clip_precision(number), clip_to_float32(number), clip_step(number)) == (
+        precision,
+        weight,
+        step,
+    )
+    assert not np.signbit(clip_precision(number))
+    assert np.isfinite(np.float32(clip_to_float32(number)))
 
 
 def test_before_that_the_nearest_number_is_taken() -> None:

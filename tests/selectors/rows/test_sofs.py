@@ -75,7 +75,7 @@ def test_real_counts_agree_with_the_oracle() -> None:
     expected = oracle.learn(rows, n_features_to_select=50, gamma=1.0)
     block = next(iter(ss.open_source(TRAIN).row_blocks())).rows(0, 300)
     selector = ss.SOFS(50, **PAPER).start(classes=[-1, 1]).partial_fit_block(block)
-    ids, weights, _ = selector.learner.kept_in(selector.learner.memory.state)
+    ids, weights, _ = selector.learner.kept_by_state(selector.learner.memory.state)
     assert sorted(ids.tolist()) == sorted(expected["weights"])
     assert (selector.mistakes_, selector.updates_) == (expected["mistakes"], expected["updates"])
     np.testing.assert_allclose(weights, [expected["weights"][j] for j in ids.tolist()], rtol=1e-9)

@@ -11,7 +11,7 @@ from ..types import F64, I32, I64, Bool
 from .dependence import correlate_with, spread_codes, standardize_column
 from .independence import (
     FLAT,
-    Tests,
+    TestSettings,
     association,
     count_statistic,
     fisher_statistic,
@@ -23,7 +23,7 @@ from .independence import (
 CENTRE = 0  # the slot of the variable whose blanket or neighbours are sought
 FIRST_SLOTS = 16
 # relative: associations that differ by no more are equal, so that rounding does not decide
-AS_STRONG = 1e-9
+ASSOCIATION_TOLERANCE = 1e-9
 
 
 class Columns(NamedTuple):
@@ -57,7 +57,7 @@ def empty_variables(columns: Columns, n_slots: int, n_rows: int) -> Variables:
 
 
 @kernel
-def with_more_variables(variables: Variables) -> Variables:
+def double_slots(variables: Variables) -> Variables:
     """Return the same variables with twice the slots."""
     slots, code_rows = variables.codes.shape
     doubled = Variables(
@@ -72,7 +72,7 @@ def with_more_variables(variables: Variables) -> Variables:
 
 
 @kernel
-def with_more_rows(matrix: F64) -> F64:
+def double_rows(matrix: F64) -> F64:
     """Return the same matrix with twice the rows."""
     doubled = np.zeros((2 * matrix.shape[0], matrix.shape[1]))
     doubled[: matrix.shape[0]] = matrix
@@ -106,7 +106,7 @@ def standardize(columns: Columns, column: int, weights: F64, out: F64) -> None:
 @kernel
 def is_stronger(strength: float, other: float) -> bool:
     """Return True if an association is larger than another by more than rounding."""
-    return bool(strength - other > AS_STRONG * other)
+    return bool(strength - other > ASSOCIATION_TOLERANCE * other)
 
 
 # ---- IAMB
@@ -114,7 +114,7 @@ def is_stronger(strength: float, other: float) -> bool:
 
 @kernel
 def residual_statistic(
-    tests: Tests, shared: float, spread: float, other_spread: float, n_given: int
+    tests: TestSettings, shared: float, spread: float, other_spread: float, n_given: int
 ) -> tuple[float, int]:
     """Return the statistic of two variables given others.
 
@@ -127,7 +127,7 @@ def residual_statistic(
 
 
 @kernel
-def grow_blanket(columns: Columns, tests: Tests, weights: F64) -> tuple[I64, F64, Variables]:
+def grow_blanket(columns: Columns, tests: TestSettings, weights: F64) -> tuple[I64, F64, Variables]:
     """Add columns to the blanket of the target: the first phase of IAMB.
 
     Problem  while there is one, the column most associated with the target, given all columns that
@@ -156,8 +156,8 @@ def grow_blanket(columns: Columns, tests: Tests, weights: F64) -> tuple[I64, F64
     by_counts = columns.n_levels[n_columns] > 0
     for n_joined in range(n_columns):
         if n_joined + 2 > variables.n_levels.size:
-            variables = with_more_variables(variables)
-            basis = with_more_rows(basis)
+            variables = double_slots(variables)
+            basis = double_rows(basis)
         n_strata = stratify(variables, tests, slots, n_joined) if by_counts else 0
         best, best_strength = -1, 0.0
         for column in range(n_columns):
@@ -235,7 +235,7 @@ def sweep(matrix: F64, pivot: int, sign: float) -> None:
 
 
 @kernel
-def shrink_blanket(variables: Variables, tests: Tests, n: int) -> Bool:
+def shrink_blanket(variables: Variables, tests: TestSettings, n: int) -> Bool:
     """Return which of the ``n`` columns stay in the blanket: the second phase of IAMB.
 
     In order, each column that is independent of the target given the others leaves.
@@ -275,7 +275,7 @@ def shrink_blanket(variables: Variables, tests: Tests, n: int) -> Bool:
 @kernel
 def find_weakest_association(
     variables: Variables,
-    tests: Tests,
+    tests: TestSettings,
     slot: int,
     pool: I64,
     n_pool: int,
@@ -308,8 +308,8 @@ def find_weakest_association(
 
 
 @kernel
-def parents_and_children(
-    columns: Columns, tests: Tests, centre: int, max_given: int, weights: F64
+def find_parents_and_children(
+    columns: Columns, tests: TestSettings, centre: int, max_given: int, weights: F64
 ) -> tuple[I64, F64, I64, I64]:
     """Return the candidate parents and children of a column, by max-min (MMPC).
 
@@ -353,8 +353,8 @@ def parents_and_children(
         if best < 0:
             break
         if n_joined + 3 > variables.n_levels.size:
-            variables = with_more_variables(variables)
-            shared = with_more_rows(shared)
+            variables = double_slots(variables)
+            shared = double_rows(shared)
         free[best] = False
         joined[n_joined] = candidates[best]
         n_joined += 1
@@ -403,7 +403,7 @@ def record_separator(
 
 @kernel
 def association_of_columns(
-    columns: Columns, tests: Tests, column: int, other: int, given: I64, weights: F64
+    columns: Columns, tests: TestSettings, column: int, other: int, given: I64, weights: F64
 ) -> float:
     """Return the association of two columns given some others."""
     n_rows, size = weights.size, given.size + 2

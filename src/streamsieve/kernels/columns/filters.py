@@ -49,7 +49,7 @@ def filter_by_correlation(
 
 
 @kernel
-def informations(
+def add_information(
     indptr: I64,
     indices: I32,
     codes: I32,
@@ -85,7 +85,7 @@ def informations(
 
 
 @kernel
-def choose_relevant_and_new(
+def select_by_mrmr(
     indptr: I64,
     indices: I32,
     codes: I32,
@@ -123,7 +123,7 @@ def choose_relevant_and_new(
         free[best] = False
         if number + 1 < chosen.size:
             spread_and_count(indptr, indices, codes, best, weights, dense, counts)
-            informations(
+            add_information(
                 indptr,
                 indices,
                 codes,

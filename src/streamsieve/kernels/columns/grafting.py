@@ -12,13 +12,13 @@ import numpy as np
 from ..jit import kernel, summing
 from ..types import F64, I32, I64, unsigned
 from .pool import contains, residual_products
-from .slots import USED, Slots, measure_column, products, written_out
+from .slots import USED, Slots, measure_column, products, write_line
 
 MIN_PIVOT = 1e-10  # of a column's own product
 
 
 @summing
-def next_newcomer(
+def find_newcomer(
     slots: Slots,
     slopes: F64,
     bar: float,
@@ -55,7 +55,7 @@ def next_newcomer(
 
 
 @kernel
-def weigh_products(slots: Slots, curvatures: F64, start: int, gram: F64, middles: F64) -> None:
+def extend_gram(slots: Slots, curvatures: F64, start: int, gram: F64, middles: F64) -> None:
     """Extend ``gram`` (H) and ``middles`` (m) by the slots in use from ``start`` on.
 
     Given    gram, middles: complete for the slots before ``start``.
@@ -64,7 +64,7 @@ def weigh_products(slots: Slots, curvatures: F64, start: int, gram: F64, middles
     line, slot_products = np.empty(n_rows), np.empty(slots.ids.size)
     total = curvatures.sum()
     for slot in range(start, used):
-        written_out(slots, slot, line)
+        write_line(slots, slot, line)
         middle = (line * curvatures).sum() / total
         line -= middle
         line *= curvatures

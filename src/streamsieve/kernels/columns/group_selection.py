@@ -61,7 +61,7 @@ class GroupRule(NamedTuple):
 
 
 @kernel
-def scatter_of_classes(
+def measure_class_scatter(
     indptr: I64,
     indices: I32,
     values: F64,

@@ -36,7 +36,7 @@ class VariableSlots(Protocol):
     def n_levels(self) -> I64: ...
 
 
-class Tests(NamedTuple):
+class TestSettings(NamedTuple):
     """Settings and scratch arrays of the tests."""
 
     critical: float  # of Fisher's Z
@@ -81,7 +81,7 @@ def partial_correlation(
 
 
 @kernel
-def fisher_statistic(tests: Tests, correlation: float, n_given: int) -> tuple[float, int]:
+def fisher_statistic(tests: TestSettings, correlation: float, n_given: int) -> tuple[float, int]:
     """Return Fisher's |W| of a partial correlation given ``n_given`` others."""
     freedom = tests.n_rows - n_given - 3
     if freedom <= 0 or tests.rows_each * (n_given + 2) > tests.n_rows:
@@ -94,7 +94,7 @@ def fisher_statistic(tests: Tests, correlation: float, n_given: int) -> tuple[fl
 
 
 @kernel
-def stratify(state: VariableSlots, tests: Tests, given: I64, n_given: int) -> int:
+def stratify(state: VariableSlots, tests: TestSettings, given: I64, n_given: int) -> int:
     """Write the stratum of each row: its combination of values of the given variables.
 
     Back     ``tests.strata``; the number of possible strata, 0 if they are too many to count.
@@ -115,7 +115,7 @@ def stratify(state: VariableSlots, tests: Tests, given: I64, n_given: int) -> in
 
 @kernel
 def count_statistic(
-    tests: Tests,
+    tests: TestSettings,
     x: I32,
     n_x: int,
     y: I32,
@@ -196,7 +196,7 @@ def pearson_statistic(table: F64, start: int, n_x: int, y_counts: F64) -> float:
 
 @kernel
 def statistic_given(
-    state: VariableSlots, tests: Tests, first: int, second: int, given: I64, n_given: int
+    state: VariableSlots, tests: TestSettings, first: int, second: int, given: I64, n_given: int
 ) -> tuple[float, int]:
     """Return the statistic of two variables given others, and its degrees of freedom."""
     discrete = state.n_levels[first] > 0 and state.n_levels[second] > 0
@@ -216,7 +216,7 @@ def statistic_given(
 
 
 @kernel
-def is_independent(tests: Tests, value: float, freedom: int) -> bool:
+def is_independent(tests: TestSettings, value: float, freedom: int) -> bool:
     """Return True if a test finds independence; False if it was not taken."""
     limit = (
         tests.critical if freedom <= NORMAL else tests.limits[min(freedom, tests.limits.size - 1)]
@@ -225,7 +225,7 @@ def is_independent(tests: Tests, value: float, freedom: int) -> bool:
 
 
 @kernel
-def association(tests: Tests, value: float, freedom: int) -> float:
+def association(tests: TestSettings, value: float, freedom: int) -> float:
     """Return the strength of a dependence, -ln p.
 
     It is 0 if the test finds independence or one variable is determined, and NaN if the test was

@@ -11,7 +11,7 @@ from ..jit import kernel
 from ..types import F64, I32, I64, Bool
 from .contents import NO_COPY, are_equal, fingerprint
 from .dependence import correlate_with, most_levels, spread_codes, standardize_column
-from .independence import Tests, count_statistic, is_independent, next_set, statistic_given
+from .independence import TestSettings, count_statistic, is_independent, next_set, statistic_given
 from .slots import move_to_end
 
 KEPT, IRRELEVANT, REDUNDANT, REPLACED = range(4)  # entries of ``counts``
@@ -54,9 +54,9 @@ class NewColumns(NamedTuple):
 
 
 @kernel
-def relate_by_counts(
+def mark_related(
     state: IndependenceState,
-    tests: Tests,
+    tests: TestSettings,
     indptr: I64,
     indices: I32,
     codes: I32,
@@ -83,7 +83,7 @@ def relate_by_counts(
 
 @kernel
 def is_separated(
-    state: IndependenceState, tests: Tests, slot: int, required: int, max_given: int
+    state: IndependenceState, tests: TestSettings, slot: int, required: int, max_given: int
 ) -> bool:
     """Return True if some of the other kept columns make a column independent of the target.
 
@@ -141,7 +141,7 @@ def copy_of(
 @kernel
 def update_blanket(
     state: IndependenceState,
-    tests: Tests,
+    tests: TestSettings,
     fast: bool,
     drops_copies: bool,
     max_given: int,

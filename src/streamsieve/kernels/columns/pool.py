@@ -22,7 +22,7 @@ MIN_VARIANCE = 1e-10  # of errors and weights, relative to the variance of the t
 MAX_PROBABILITY = 0.9
 
 
-class Looks(NamedTuple):
+class ColumnMeasures(NamedTuple):
     """Measures of columns, one entry for each."""
 
     means: F64
@@ -32,7 +32,7 @@ class Looks(NamedTuple):
 
 
 @summing
-def look_at_columns(
+def measure_gains(
     residual: F64,
     target: F64,
     indptr: I64,
@@ -40,7 +40,7 @@ def look_at_columns(
     values: F64,
     start: int,
     stop: int,
-    looks: Looks,
+    looks: ColumnMeasures,
 ) -> None:
     """Measure the columns from ``start`` to before ``stop``.
 
@@ -73,7 +73,7 @@ def admit_columns(
     marginals: F64,
     n_rows: int,
     bars: F64,
-    looks: Looks,
+    looks: ColumnMeasures,
     indptr: I64,
     indices: I32,
     values: F64,

@@ -141,7 +141,7 @@ def compare_with_kept(
                 else CORRELATION
             )
             new_relevance, kept_relevance = relevance[column, pair], state.relevance[slot, pair]
-            can_lose, can_win = who_may_go(rule, new_relevance, kept_relevance)
+            can_lose, can_win = possible_removals(rule, new_relevance, kept_relevance)
             at += 1
             if not can_win and (is_cut or not can_lose):
                 continue
@@ -294,7 +294,7 @@ def entry_relevance(state: SaolaState, budget: int) -> float:
 
 
 @kernel
-def who_may_go(rule: Rule, new: float, kept: float) -> tuple[bool, bool]:
+def possible_removals(rule: Rule, new: float, kept: float) -> tuple[bool, bool]:
     """Return whether a new column can be redundant for a kept one, and whether it can remove it.
 
     Given    new, kept: the relevance of the two columns.
@@ -335,7 +335,7 @@ def close_group(state: SaolaState, rule: Rule, budget: int, weights: F64) -> Non
                 state.relevance[slot, pair],
                 state.relevance[closed_slot, pair],
             )
-            can_lose, can_win = who_may_go(rule, new_relevance, kept_relevance)
+            can_lose, can_win = possible_removals(rule, new_relevance, kept_relevance)
             if can_lose or can_win:
                 depends = dependence_of_kept(state, slot, closed_slot, pair, weights, joint, margin)
                 if is_redundant(rule, new_relevance, kept_relevance, depends, pair):
@@ -413,7 +413,7 @@ def find_least_relevant(state: SaolaState) -> int:
 
 
 @kernel
-def measure_present(
+def measure_with_missing(
     new: NewColumns,
     weights: F64,
     target: F64,

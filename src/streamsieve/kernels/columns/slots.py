@@ -167,7 +167,7 @@ def correlate(slots: Slots, n_rows: int, start: int, stop: int, gram: F64) -> No
     for first in range(start, stop, COLUMNS_AT_ONCE):
         count = min(COLUMNS_AT_ONCE, stop - first)
         for line in range(count):
-            written_out(slots, first + line, lines[line])
+            write_line(slots, first + line, lines[line])
         multiply_lines(slots, lines, first + count, line_products)
         for line in range(count):
             slot = first + line
@@ -254,7 +254,7 @@ def hold_columns(
 
 
 @kernel
-def written_out(slots: Slots, slot: int, line: F64) -> None:
+def write_line(slots: Slots, slot: int, line: F64) -> None:
     """Write a column as a line with a value for each row."""
     first, length = slots.starts[slot], slots.lengths[slot]
     if length == line.size:
@@ -278,7 +278,7 @@ def move_to_end(order: I32, at: int, last: int) -> None:
 
 
 @kernel
-def pack(slots: Slots, chosen: I64, order: I64) -> None:
+def compact_columns(slots: Slots, chosen: I64, order: I64) -> None:
     """Drop all columns but the chosen ones, which take the slots from the first on.
 
     Given    order: the positions in ``chosen``, by where values begin.

@@ -31,7 +31,7 @@ from .slots import (
     measure_column,
     products,
     put_column,
-    written_out,
+    write_line,
 )
 
 MAX_WEIGHT = 1e100  # a larger one has diverged
@@ -94,7 +94,7 @@ def substitute_columns(
 
 
 @kernel
-def substitute_apart(
+def substitute_on_worker(
     slots: Slots,
     weights: F64,
     level: F64,
@@ -159,7 +159,7 @@ def mark_varying(n_rows: int, indptr: I64, values: F64, varies: Bool) -> None:
 
 
 @kernel
-def take_back_pushes(
+def subtract_pushes(
     scores: F64, pushes: F64, first: int, end: int, workers: int, reader: int
 ) -> None:
     """Subtract the pushes from number ``first`` to before ``end`` of other workers than the reader.
@@ -355,7 +355,7 @@ def insert_newcomer(slots: Slots, weights: F64, place: int, weight: float, line:
     Given    line: scratch.
     """
     used = slots.ends[USED]
-    written_out(slots, used, line)
+    write_line(slots, used, line)
     correlations = np.empty(used + 1)
     products(slots, line, 0, used, correlations)
     for slot in range(used):

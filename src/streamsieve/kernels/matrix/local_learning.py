@@ -11,7 +11,9 @@ from ..jit import kernel, summing
 from ..types import F32, F64, I32, I64, unsigned
 from .pairs import LANE
 
-STEP = 3  # rows whose margins are summed together: with more, LLVM does not vectorise the loop
+ROWS_AT_ONCE = (
+    3  # rows whose margins are summed together: with more, LLVM does not vectorise the loop
+)
 CACHED = 32  # features whose margins stay in the cache
 FINE = 1e-4  # relative tolerance of the step to the minimum along a line
 MIN_STEP, MAX_STEP = 1e-12, 1e12
@@ -64,13 +66,13 @@ def expect_margins(block: F32, forth: F32, back: F32, margins: F32) -> None:
     A = P(nearest miss) - P(nearest hit).
 
     Given    forth[n, i] = A[n, i] and back[n, i] = A[i, n] for i > n, 0 elsewhere; lines of zeros
-             after the last row make their number a multiple of ``STEP``.
+             after the last row make their number a multiple of ``ROWS_AT_ONCE``.
     """
     features = block.shape[0]
     margins[:] = np.float32(0.0)
     for begin in range(0, features, CACHED):
         end = min(features, begin + CACHED)
-        for n in range(0, forth.shape[0], STEP):
+        for n in range(0, forth.shape[0], ROWS_AT_ONCE):
             for j in range(begin, end):
                 add_margins(block, j, n, forth, back, margins)
 
@@ -104,7 +106,7 @@ def add_up_margins(margins: F32, weights: F64, first: int, last: int, total: F64
 
 
 @summing
-def gains(margins: F32, pull: F64, first: int, last: int, gain: F64) -> None:
+def compute_gains(margins: F32, pull: F64, first: int, last: int, gain: F64) -> None:
     """Compute gain[j] = sum_n pull_n z_nj, the decrease of the loss per weight of feature j."""
     for j in range(first, last):
         z, total = margins[j], 0.0
@@ -114,7 +116,7 @@ def gains(margins: F32, pull: F64, first: int, last: int, gain: F64) -> None:
 
 
 @kernel
-def pull_of(margin: F64, n_rows: int, pull: F64) -> None:
+def compute_pull(margin: F64, n_rows: int, pull: F64) -> None:
     """Compute pull = 1 / (1 + exp(margin)), 0 for padding."""
     for n in range(n_rows):
         small = np.exp(-abs(margin[n]))

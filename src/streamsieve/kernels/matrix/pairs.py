@@ -140,7 +140,7 @@ def add_tile(block: F32, j: int, n: int, left: int, partial: F32) -> None:
 
 
 @summing
-def spread_of(distances: F64, n_rows: int) -> float:
+def distance_deviation(distances: F64, n_rows: int) -> float:
     """Return the standard deviation of the distances above the diagonal."""
     count = max(1, n_rows * (n_rows - 1) // 2)
     total = squares = 0.0

@@ -86,7 +86,7 @@ def join_entries(
 
 
 @kernel
-def settle_row(ids: Ids, values: F64, kept_ids: Ids, kept_values: Floats) -> int:
+def join_row(ids: Ids, values: F64, kept_ids: Ids, kept_values: Floats) -> int:
     """Join the entries of a row; return their number, ``NOT_FINITE`` if one overflows float32."""
     filled = join_entries(ids, values, kept_ids, kept_values, np.empty(ids.size, np.int64))
     for i in range(filled):
@@ -111,7 +111,7 @@ def hash_names(text: U8, offsets: I64, ids: I64) -> None:
 
 
 @kernel
-def add_up(
+def join_rows(
     bounds: I64,
     ids: I64,
     values: F64,

@@ -15,7 +15,7 @@ from ..types import F64, I64
 from .batch import MAX_SCORE, Rows, is_mistake, max_row_length, set_directions
 from .first_order import ON_LOSS, set_steps
 from .members import COUNTS, MISTAKES, UPDATES
-from .storing import bounded, limited
+from .storing import clip_step, clip_to_float32
 
 MAX_SUM = 1e200  # of the terms x^2 / gamma of a precision
 
@@ -24,8 +24,8 @@ class GradientState(NamedTuple):
     """The weights of all features, and the penalty that is subtracted from them lazily."""
 
     weight: F64 = array("features", "vectors")
-    paid: F64 = array("features", low=0)  # the penalty subtracted from its weights so far
-    owed: F64 = array(1, low=0)  # the total penalty since the start
+    penalty_paid: F64 = array("features", low=0)  # the penalty subtracted from its weights so far
+    penalty_owed: F64 = array(1, low=0)  # the total penalty since the start
     bias: F64 = array("vectors", 1)
     counts: I64 = COUNTS  # unused, mistakes, updates
 
@@ -51,7 +51,7 @@ def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float
     The penalty is subtracted when a feature next appears, for all rows in between at once: O(m) per
     row.
     """
-    weight, paid = state.weight, state.paid
+    weight, penalty_paid = state.weight, state.penalty_paid
     n_classes = weight.shape[1]
     scores, steps = np.empty(n_classes), np.empty(n_classes)
     for row in range(rows.codes.size):
@@ -61,8 +61,8 @@ def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float
             scores[c] = state.bias[c, 0] * rows.constants[row]
         for i in range(begin, end):
             position = rows.indices[i]
-            debt = state.owed[0] - paid[position]
-            paid[position] = state.owed[0]
+            debt = state.penalty_owed[0] - penalty_paid[position]
+            penalty_paid[position] = state.penalty_owed[0]
             for c in range(n_classes):
                 w = weight[position, c]
                 weight[position, c] = max(0.0, w - debt) if w > 0 else min(0.0, w + debt)
@@ -77,7 +77,7 @@ def gradient_update(state: GradientState, rows: Rows, eta: float, penalty: float
             for i in range(begin, end):
                 for c in range(n_classes):
                     weight[rows.indices[i], c] += steps[c] * (rows.values[i] * factor)
-        state.owed[0] += eta * penalty
+        state.penalty_owed[0] += eta * penalty
 
 
 @kernel
@@ -122,9 +122,9 @@ def arow_update(state: ArowState, rows: Rows, gamma: float) -> None:
                 spread += square * covariance[i - begin, c] * x * x
         row_gamma = gamma / rows.weights[row]
         for c in range(n_classes):
-            step = limited(loss * directions[c] / (spread + row_gamma))
+            step = clip_step(loss * directions[c] / (spread + row_gamma))
             growth = directions[c] * directions[c] / row_gamma
-            bias[c, 0] = bounded(bias[c, 0] + step * constant / (1.0 + bias[c, 1]))
+            bias[c, 0] = clip_to_float32(bias[c, 0] + step * constant / (1.0 + bias[c, 1]))
             bias[c, 1] += constant * constant * growth
             for i in range(begin, end):
                 x = rows.values[i] * factor

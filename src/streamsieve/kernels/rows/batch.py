@@ -44,7 +44,7 @@ def max_row_length(indptr: I64) -> int:
 
 
 @kernel
-def keep_known(
+def copy_table_entries(
     marks: U8,
     table: I32,
     ids: I64,
@@ -80,7 +80,7 @@ def keep_known(
 
 
 @kernel
-def keep_allowed(
+def copy_allowed_entries(
     allowed: Bool,
     indptr: I64,
     indices: Ints,
@@ -104,7 +104,7 @@ def keep_allowed(
 
 
 @kernel
-def balance(codes: I64, counts: I64, fully: bool, weights: F64) -> None:
+def apply_class_weights(codes: I64, counts: I64, fully: bool, weights: F64) -> None:
     """Multiply ``weights`` by the rarity of each row's class; update ``counts`` per class.
 
     With ``fully`` the factor is b, the number of rows so far over the number of classes times the

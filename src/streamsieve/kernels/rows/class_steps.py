@@ -11,7 +11,7 @@ import numpy as np
 
 from ..jit import inlined, kernel, summing
 from ..types import F32, F64, I32, I64, unsigned
-from .storing import bounded, cell_of, merge_into_cell, rounded, storable
+from .storing import cell_of, clip_precision, clip_to_float32, merge_into_cell, rounded
 
 BOUND = 0  # column of ``cells``; the columns of the classes follow
 ROUNDING = 1.0 + 2.0**-22  # more than the relative error of rounding to float32
@@ -52,7 +52,7 @@ def fill_cell(
         column = column_of(c, shadows)
         cells[position, column] = excess[slot, c]
         if shadows:
-            cells[position, column + unsigned(1)] = bounded(weight[slot, c])
+            cells[position, column + unsigned(1)] = clip_to_float32(weight[slot, c])
 
 
 @kernel
@@ -219,9 +219,9 @@ def learn_outsiders(
     for i in range(count):
         mu = np.float64(weight[s, i]) if shadows else 0.0
         before = part_of_key(mu, excess[s, i], scale, shadows)
-        excess[s, i] = rounded(storable(excess[s, i] + x[i] * x[i] * growth), noise)
+        excess[s, i] = rounded(clip_precision(excess[s, i] + x[i] * x[i] * growth), noise)
         if shadows:
-            weight[s, i] = rounded(bounded(mu + losses[i] * step * variance_x[s, i]), noise)
+            weight[s, i] = rounded(clip_to_float32(mu + losses[i] * step * variance_x[s, i]), noise)
             mu = np.float64(weight[s, i])
         bound[i] = round_up(bound[i] + part_of_key(mu, excess[s, i], scale, shadows), before)
 
@@ -263,8 +263,8 @@ def learn_cells(
             before = part_of_key(mu, excess, scale, True)
             mu += outsider_loss * direction[s] / spread * (x[i] / (1.0 + excess * scale))
             growth = direction[s] * direction[s] / (gamma * scale)
-            cells[cell, column] = rounded(storable(excess + x[i] * x[i] * growth), noise)
-            cells[cell, column + unsigned(1)] = rounded(bounded(mu), noise)
+            cells[cell, column] = rounded(clip_precision(excess + x[i] * x[i] * growth), noise)
+            cells[cell, column + unsigned(1)] = rounded(clip_to_float32(mu), noise)
             after = part_of_key(
                 np.float64(cells[cell, column + unsigned(1)]), cells[cell, column], scale, True
             )

@@ -27,7 +27,7 @@ from .members import (
     rebuild_heap,
     slot_by_bounds,
 )
-from .storing import BITS_OF_INFINITY, bounded, limited, noise_of, rounded, storable
+from .storing import BITS_OF_INFINITY, clip_precision, clip_step, clip_to_float32, noise_of, rounded
 
 MIN_SCALE = 1e-12
 SCALE = array(1, low=MIN_SCALE, below=2.0, start=1)
@@ -36,7 +36,7 @@ SCALE = array(1, low=MIN_SCALE, below=2.0, start=1)
 class ConfidenceState(NamedTuple):
     """The state of SOFS: ``cells`` has one entry per feature, other arrays one per kept feature.
 
-    A cell >= 0 holds the bits of a float32 made by ``storable``: the precision above its start,
+    A cell >= 0 holds the bits of a float32 made by ``clip_precision``: the precision above its start,
     ``(1/S_jj - 1) / scale``, of a feature that is not kept. A cell < 0 gives the slot of a kept
     feature, ``-1 - cell``. A zero is a feature never seen, so the state starts with an array of
     zeros, which takes no memory until it is touched.
@@ -132,9 +132,9 @@ def confidence_update(
             variance_x,
             new_excess,
         )
-        step = limited((1.0 - margin) * sign / (spread + row_gamma))
-        bias_weight = bounded(bias_weight + step * bias_variance * constant)
-        bias_excess = storable(bias_excess + constant * constant * growth)
+        step = clip_step((1.0 - margin) * sign / (spread + row_gamma))
+        bias_weight = clip_to_float32(bias_weight + step * bias_variance * constant)
+        bias_excess = clip_precision(bias_excess + constant * constant * growth)
         threshold = np.float32(-1.0 if counts[KEPT] < weight.size else state.key[state.heap[0]])
         max_excess = threshold
         for i in range(begin, end):
@@ -182,7 +182,7 @@ def learn_precisions(
         x = values[begin + i] * factor
         variance = 1.0 / (1.0 + excess[i] * scale)
         variance_x[i] = variance * x
-        new_excess[i] = rounded(storable(excess[i] + x * x * growth), noise)
+        new_excess[i] = rounded(clip_precision(excess[i] + x * x * growth), noise)
         spread += variance * x * x
     return spread
 
@@ -193,9 +193,9 @@ def rescale(state: ConfidenceState, scale: float) -> None:
     excess_in_cells = state.cells.view(np.float32)
     for position in range(excess_in_cells.size):
         if state.cells[position] > 0:
-            excess_in_cells[position] = storable(excess_in_cells[position] * scale)
+            excess_in_cells[position] = clip_precision(excess_in_cells[position] * scale)
     for slot in range(state.excess.size):
-        state.excess[slot] = storable(state.excess[slot] * scale)
+        state.excess[slot] = clip_precision(state.excess[slot] * scale)
         state.key[slot] = np.float32(state.key[slot] * scale)
     # keys that are too small for float32 have become equal
     rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])
@@ -214,7 +214,7 @@ def insert_if_larger(
     if slot == NO_SLOT:
         return
     if slot < counts[KEPT]:
-        cells.view(np.float32)[member[slot]] = storable(excess[slot])
+        cells.view(np.float32)[member[slot]] = clip_precision(excess[slot])
     cells[position] = -1 - slot
     state.weight[slot], excess[slot] = weight, value
     insert(heap, heap_position, key, member, member_id, counts, slot, position, ids, value)

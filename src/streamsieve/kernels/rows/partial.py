@@ -17,7 +17,7 @@ from .batch import Rows, is_mistake, max_row_length
 from .first_order import MIN_SCALE, apply_step, rescale, set_steps
 from .members import COUNTS, KEPT, MEMBER, MEMBER_ID, MISTAKES, SLOT_NUMBERS, UPDATES
 from .scaling import NORMS, ROWS
-from .storing import bounded
+from .storing import clip_to_float32
 
 EXPLORED, ASKED, TURN, PENDING = 0, 1, 2, 3  # entries of ``question``
 MAX_VALUE = 1e39  # larger than every float32
@@ -55,7 +55,7 @@ class PartialState(NamedTuple):
 
 
 @kernel
-def choose(
+def choose_attributes(
     state: PartialState, random: np.random.Generator, epsilon: float, n_features: int
 ) -> None:
     """Choose which features of the next row to measure.
@@ -118,7 +118,7 @@ def partial_update(
     scores, steps = np.empty(1), np.empty(1)
     for row in range(rows.codes.size):
         if not state.question[PENDING]:
-            choose(state, random, epsilon, n_features)
+            choose_attributes(state, random, epsilon, n_features)
         state.question[PENDING] = 0
         count = state.question[ASKED]
         asked = state.asked[:count]
@@ -190,8 +190,8 @@ def scale_seen_value(state: PartialState, position: int, scaling: int) -> float:
     state.deviation[position] += deviation * (x - state.mean[position])
     spread = np.sqrt(state.deviation[position] / state.seen[position])
     if scaling == CENTRED:
-        return bounded((x - state.mean[position]) / spread) if spread > 0.0 else 0.0
-    return bounded(x / spread) if spread > 0.0 else float(x)
+        return clip_to_float32((x - state.mean[position]) / spread) if spread > 0.0 else 0.0
+    return clip_to_float32(x / spread) if spread > 0.0 else float(x)
 
 
 class RandomState(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 from ..jit import inlined, kernel, summing
 from ..table import probe
 from ..types import F64, I32, I64, Floats, Ints, unsigned
-from .storing import bounded
+from .storing import clip_to_float32
 
 NO_VALUE = -1
 # in standard deviations: a smaller value is a rounding error, which division by the length of a row
@@ -114,7 +114,7 @@ def scale_by_spread(
             mean_square = squares[indices[i]] / seen[0]
             variance = mean_square - mean * mean
             varies = variance > ROUNDING * mean_square
-            scaled[i] = bounded(values[i] / np.sqrt(variance)) if varies else values[i]
+            scaled[i] = clip_to_float32(values[i] / np.sqrt(variance)) if varies else values[i]
 
 
 @kernel
@@ -135,7 +135,7 @@ def standardize(matrix: F64, seen: F64, means: F64, deviations: F64, learn: bool
                 means[j] += deviation / seen[0]
                 deviations[j] += deviation * (x - means[j])
             spread = np.sqrt(deviations[j] / seen[0])
-            matrix[row, j] = bounded((x - means[j]) / spread) if spread > 0.0 else 0.0
+            matrix[row, j] = clip_to_float32((x - means[j]) / spread) if spread > 0.0 else 0.0
 
 
 @kernel
@@ -187,10 +187,10 @@ def scale_columns(
             if sizes.size:
                 for i in range(begin, end):
                     column_factor = sparse_factor(table, own_ids, sizes, factor, indices[i])
-                    scaled_values[filled + i - begin] = bounded(values[i] * column_factor)
+                    scaled_values[filled + i - begin] = clip_to_float32(values[i] * column_factor)
             else:
                 for i in range(length):
-                    scaled_values[unsigned(filled + i)] = bounded(
+                    scaled_values[unsigned(filled + i)] = clip_to_float32(
                         values[unsigned(begin + i)] * factor
                     )
             if has_new_columns:
@@ -308,7 +308,7 @@ def merge_row(
             column_factor = (
                 sparse_factor(table, own_ids, sizes, factor, indices[i]) if sizes.size else factor
             )
-            scaled_values[filled] = bounded(values[i] * column_factor)
+            scaled_values[filled] = clip_to_float32(values[i] * column_factor)
             filled += 1
             i += 1
         if rank < dense.size:
@@ -347,7 +347,7 @@ def standardize_row(
             deviations[rank] += deviation * (value - means[rank])
         variance = deviations[rank] * inverse_seen
         scaled_value = np.float32(
-            bounded((value - means[rank]) / np.sqrt(variance)) if variance > 0.0 else 0.0
+            clip_to_float32((value - means[rank]) / np.sqrt(variance)) if variance > 0.0 else 0.0
         )
         if abs(scaled_value) < AT_MEAN:
             scaled_value = np.float32(0.0)

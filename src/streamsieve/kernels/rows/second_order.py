@@ -53,7 +53,7 @@ from .members import (
     update_heap,
 )
 from .scaling import kept_length
-from .storing import bounded, limited, noise_of, rounded, storable
+from .storing import clip_precision, clip_step, clip_to_float32, noise_of, rounded
 
 
 class SecondOrderState(NamedTuple):
@@ -69,12 +69,12 @@ class SecondOrderState(NamedTuple):
     cells: F32 = array("features", "cell_width", finite=False)
     member: I64 = MEMBER  # the position of the feature
     member_id: I64 = MEMBER_ID
-    # a lower bound of ``fresh``, by which the heap is ordered
+    # a lower bound of ``current_key``, by which the heap is ordered
     key: F64 = array("budget", finite=False)
     heap: I32 = SLOT_NUMBERS  # slots in heap order
     heap_position: I32 = SLOT_NUMBERS  # where each slot is in the heap
     # the current key; a confidence that only grows is updated when it is needed
-    fresh: F64 = array("budget", finite=False)
+    current_key: F64 = array("budget", finite=False)
     weight: F64 = array("budget", "vectors")  # mu
     excess: F32 = array("budget", "vectors", low=0)  # (1/S - 1) / scale
     bias: F64 = array("vectors", 2)  # weight and excess of the intercept
@@ -126,7 +126,7 @@ def second_order_update(
         state.counts,
     )
     heap, heap_position, member_id = state.heap, state.heap_position, state.member_id
-    key, current_key, kept_squares = state.key, state.fresh, state.kept_squares
+    key, current_key, kept_squares = state.key, state.current_key, state.kept_squares
     flags = cells.view(np.int32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     n_classes = weight.shape[1]
@@ -227,14 +227,16 @@ def second_order_update(
             c, direction = unsigned(steps.classes[s]), steps.direction[s]
             step, growth = direction / spread, direction * direction / (gamma * scale)
             steps.step[s] = step
-            kept_step = limited(loss * step)
-            bias[c, 0] = bounded(bias[c, 0] + kept_step * constant / (1.0 + bias[c, 1] * scale))
-            bias[c, 1] = storable(bias[c, 1] + constant * constant * growth)
+            kept_step = clip_step(loss * step)
+            bias[c, 0] = clip_to_float32(
+                bias[c, 0] + kept_step * constant / (1.0 + bias[c, 1] * scale)
+            )
+            bias[c, 1] = clip_precision(bias[c, 1] + constant * constant * growth)
             for i in range(n_kept):
                 slot = unsigned(kept.place[i])
                 weight[slot, c] += kept_step * kept.variance_x[s, i]
                 excess[slot, c] = rounded(
-                    storable(kept.excess[s, i] + kept.x[i] * kept.x[i] * growth), noise
+                    clip_precision(kept.excess[s, i] + kept.x[i] * kept.x[i] * growth), noise
                 )
             if table is None:
                 learn_outsiders(
@@ -327,7 +329,7 @@ def compare_outsiders(
         state.cells,
         state.weight,
         state.excess,
-        state.fresh,
+        state.current_key,
         state.counts,
     )
     heap, heap_position, key = state.heap, state.heap_position, state.key
@@ -336,7 +338,7 @@ def compare_outsiders(
     has_changed = keys_decay
     for i in range(n_out):
         if has_changed:
-            freshen_root(
+            refresh_root(
                 heap,
                 heap_position,
                 key,
@@ -358,7 +360,7 @@ def compare_outsiders(
         cells[position, BOUND] = round_up(sum_of_key(new_key, n_classes, scale, shadows), 0.0)
         if slot_for(heap, key, counts[KEPT], new_key) == NO_SLOT:
             continue
-        freshen_root(
+        refresh_root(
             heap,
             heap_position,
             key,
@@ -390,7 +392,7 @@ def compare_outsiders(
                 fill_cell(cells, unsigned(member[slot]), shadows, weight, excess, unsigned(slot))
             if not shadows:
                 for s in range(n_steps):
-                    new_weight[0, steps.classes[s]] = bounded(
+                    new_weight[0, steps.classes[s]] = clip_to_float32(
                         out.loss[i] * steps.step[s] * out.variance_x[s, i]
                     )
             for c in range(n_classes):
@@ -406,7 +408,7 @@ def compare_outsiders(
 
 
 @inlined
-def freshen_root(
+def refresh_root(
     heap: I32,
     heap_position: I32,
     key: F64,
@@ -441,13 +443,15 @@ def rescale(state: SecondOrderState, scale: float, shadows: bool) -> None:
         if flags[position, BOUND] > 0:
             for c in range(state.weight.shape[1]):
                 column = column_of(unsigned(c), shadows)
-                state.cells[position, column] = storable(state.cells[position, column] * scale)
+                state.cells[position, column] = clip_precision(
+                    state.cells[position, column] * scale
+                )
     for slot in range(state.counts[KEPT]):
         for c in range(state.weight.shape[1]):
-            state.excess[slot, c] = storable(state.excess[slot, c] * scale)
+            state.excess[slot, c] = clip_precision(state.excess[slot, c] * scale)
         if shadows:
             state.key[slot] *= np.sqrt(scale)
-            state.fresh[slot] *= np.sqrt(scale)
+            state.current_key[slot] *= np.sqrt(scale)
     state.bias[:, 1] *= scale
     # keys that are too small have become equal
     rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])

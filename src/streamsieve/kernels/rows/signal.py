@@ -33,7 +33,7 @@ from .members import (
 )
 from .scaling import kept_length
 from .signal_steps import EXCESS, WEIGHT, key_of, learn_cells, learn_kept, learn_shadows
-from .storing import bounded, cell_of, limited, merge_into_cell, noise_of, storable
+from .storing import cell_of, clip_precision, clip_step, clip_to_float32, merge_into_cell, noise_of
 
 SIZE, SEEN = 0, 1  # entries of ``usual``
 QUANTILE = 0.9  # of the absolute errors: their scale
@@ -46,7 +46,7 @@ class SignalState(NamedTuple):
     """The state of SOFS: ``cells`` has one row per feature, other arrays one per kept feature.
 
     A row of ``cells`` has the precision above its start, ``(1/S - 1) / scale``, made by
-    ``storable``, and the shadow weight of a feature that is not kept. If the sign bit of the first
+    ``clip_precision``, and the shadow weight of a feature that is not kept. If the sign bit of the first
     entry is set, it gives the slot of a kept feature instead, ``-1 - bits``. A row of zeros is a
     feature never seen. In fixed memory, where features that are not kept share cells, no cell gives
     a slot.
@@ -56,11 +56,11 @@ class SignalState(NamedTuple):
     cells: F32 = array("features", 2, finite=False)
     member: I64 = MEMBER  # the position of the feature
     member_id: I64 = MEMBER_ID
-    # a lower bound of ``fresh``, by which the heap is ordered
+    # a lower bound of ``current_key``, by which the heap is ordered
     key: F64 = array("budget", finite=False)
     heap: I32 = SLOT_NUMBERS  # slots in heap order
     heap_position: I32 = SLOT_NUMBERS  # where each slot is in the heap
-    fresh: F64 = array("budget", finite=False)  # the current key, mu^2 / S / scale
+    current_key: F64 = array("budget", finite=False)  # the current key, mu^2 / S / scale
     weight: F64 = array("budget")  # mu
     excess: F32 = array("budget", low=0)
     bias: F64 = array(1, 2)  # weight and excess of the intercept
@@ -117,7 +117,7 @@ def signal_update(
     """
     cells, weight, excess, counts = state.cells, state.weight, state.excess, state.counts
     heap, heap_position, key = state.heap, state.heap_position, state.key
-    member_id, current_key = state.member_id, state.fresh
+    member_id, current_key = state.member_id, state.current_key
     flags = cells.view(np.int32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     max_length = max_row_length(indptr)
@@ -231,9 +231,9 @@ def signal_update(
                 high,
                 out.key,
             )
-        step = limited(clipped_error / spread)
-        bias_weight = bounded(bias_weight + step * bias_variance * constant)
-        bias_excess = storable(bias_excess + constant * constant * growth)
+        step = clip_step(clipped_error / spread)
+        bias_weight = clip_to_float32(bias_weight + step * bias_variance * constant)
+        bias_excess = clip_precision(bias_excess + constant * constant * growth)
         for i in range(n_kept):
             slot = unsigned(kept.place[i])
             weight[slot] += step * kept.variance_x[i]
@@ -307,7 +307,7 @@ def insert_if_larger(
     value: float,
 ) -> None:
     """Give the outsider at ``position`` a free slot, or the root's if its key is larger."""
-    cells, counts, current_key = state.cells, state.counts, state.fresh
+    cells, counts, current_key = state.cells, state.counts, state.current_key
     heap, heap_position, key = state.heap, state.heap_position, state.key
     member, member_id = state.member, state.member_id
     slot = slot_by_bounds(heap, heap_position, key, member_id, counts[KEPT], current_key, value)
@@ -317,8 +317,8 @@ def insert_if_larger(
         swap_features(state, table, slot, position)
     else:
         if slot < counts[KEPT]:
-            cells[member[slot], EXCESS] = storable(state.excess[slot])
-            cells[member[slot], WEIGHT] = bounded(state.weight[slot])
+            cells[member[slot], EXCESS] = clip_precision(state.excess[slot])
+            cells[member[slot], WEIGHT] = clip_to_float32(state.weight[slot])
         state.weight[slot] = cells[position, WEIGHT]
         state.excess[slot] = cells[position, EXCESS]
         cells.view(np.int32)[position, EXCESS] = -1 - slot
@@ -351,10 +351,10 @@ def rescale(state: SignalState, scale: float) -> None:
     flags = state.cells.view(np.int32)
     for position in range(state.cells.shape[0]):
         if flags[position, EXCESS] > 0:
-            state.cells[position, EXCESS] = storable(state.cells[position, EXCESS] * scale)
+            state.cells[position, EXCESS] = clip_precision(state.cells[position, EXCESS] * scale)
     for slot in range(state.counts[KEPT]):
-        state.excess[slot] = storable(state.excess[slot] * scale)
+        state.excess[slot] = clip_precision(state.excess[slot] * scale)
         state.key[slot] *= scale
-        state.fresh[slot] *= scale
+        state.current_key[slot] *= scale
     # keys that are too small have become equal
     rebuild_heap(state.heap, state.heap_position, state.key, state.member_id, state.counts[KEPT])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..jit import inlined, inlined_summing, kernel, summing
 from ..types import F32, F64, I64, unsigned
-from .storing import NEAREST, bounded, cell_of, rounded, storable
+from .storing import NEAREST, cell_of, clip_precision, clip_to_float32, rounded
 
 EXCESS, WEIGHT = 0, 1  # columns of ``cells``
 
@@ -26,7 +26,7 @@ def learn_kept(
     spread = 0.0
     for i in range(count):
         variance = 1.0 / (1.0 + excess[i] * scale)
-        excess[i] = rounded(storable(excess[i] + x[i] * x[i] * growth), noise)
+        excess[i] = rounded(clip_precision(excess[i] + x[i] * x[i] * growth), noise)
         variance_x[i] = variance * x[i]
         spread += variance * x[i] * x[i]
     return spread
@@ -141,8 +141,8 @@ def step_shadow(
     outsider_error = min(max(error - weight * x, low), high)
     x_squared = x * x
     step = outsider_error * x / (spread * (1.0 + excess * scale) + x_squared)
-    return rounded(storable(excess + x_squared * growth), noise), rounded(
-        bounded(weight + step), noise
+    return rounded(clip_precision(excess + x_squared * growth), noise), rounded(
+        clip_to_float32(weight + step), noise
     )
 
 

@@ -2,7 +2,7 @@
 
 In some states the first entry of a cell is a float32 or, with its sign bit set, the slot of a kept
 feature. Extreme data and parameters can turn a precision into a negative number, -0.0 or a NaN of
-either sign; ``storable`` lets none of them through. Every number stored in such an entry passes
+either sign; ``clip_precision`` lets none of them through. Every number stored in such an entry passes
 through it, so no arithmetic can produce an index.
 
 Late rows get stochastic rounding. A float32 has 24 bits: after 2^24 rows of similar size a sum of
@@ -38,7 +38,7 @@ ONE = np.uint64(1)
 
 
 @inlined
-def storable(excess: float) -> float:
+def clip_precision(excess: float) -> float:
     """Clip a precision above its start to [0, largest float32], with the sign bit not set.
 
     A NaN becomes the largest float32, because it comes from an overflow.
@@ -47,13 +47,13 @@ def storable(excess: float) -> float:
 
 
 @inlined
-def bounded(weight: float) -> float:
+def clip_to_float32(weight: float) -> float:
     """Clip a weight to the range of float32, so that it is never infinite or NaN."""
     return max(-MAX_FLOAT32, min(MAX_FLOAT32, weight))
 
 
 @inlined
-def limited(step: float) -> float:
+def clip_step(step: float) -> float:
     """Clip the step that multiplies a row before it is added to weights.
 
     It is never NaN, and so small that no weight overflows: times the largest float32 and 10^12
@@ -103,5 +103,5 @@ def merge_into_cell(
         sum_of_weights = (
             np.float64(cells[cell, excess_column]) * cells[cell, weight_column] + excess * weight
         )
-        cells[cell, weight_column] = bounded(sum_of_weights / total)
-    cells[cell, excess_column] = storable(total)
+        cells[cell, weight_column] = clip_to_float32(sum_of_weights / total)
+    cells[cell, excess_column] = clip_precision(total)

@@ -80,7 +80,7 @@ def step_for(low: float, high: float, max_parts: int) -> float:
     return power * next(step for step in STEPS if step * power >= min_step * (1 - 1e-9))
 
 
-def widen(low: float, high: float, max_parts: int) -> tuple[float, float]:
+def set_width(low: float, high: float, max_parts: int) -> tuple[float, float]:
     """Return a range widened to the ticks around it."""
     step = step_for(low, high, max_parts)
     return math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step
@@ -199,7 +199,7 @@ def y_ticks(values: Sequence[float], percent: bool) -> Ticks:
     if percent and min(values) >= 0 and max(values) <= 1:
         low, high = max(low, 0.0), min(high, 1.0)
     step = step_for(low, high, MAX_PARTS)
-    low, high = widen(low, high, MAX_PARTS)
+    low, high = set_width(low, high, MAX_PARTS)
     ticks = linear_ticks(low, high, max(1, round((high - low) / step)))
     return Ticks(ticks, tick_texts(ticks, percent))
 

@@ -16,7 +16,7 @@ from .axes import (
     drawable_value,
     extent,
     number_text,
-    widen,
+    set_width,
     x_ticks,
 )
 from .svg import (
@@ -64,7 +64,7 @@ def bar_chart(
     top += 10 if parts else 2
     left = max(width_of(fit_to_width(item["name"], MAX_NAME_WIDTH)) for _, item in bars) + 10
     room = Room(left, WIDTH - 14, top, top + PITCH * len(bars) + 2)
-    low, high = widen(*extent([0.0, *(value for value, _ in bars)]), 5)
+    low, high = set_width(*extent([0.0, *(value for value, _ in bars)]), 5)
     x = Scale(min(low, 0.0), max(high, 0.0), room.left, room.right)
     ticks = x_ticks(x)
     parts += [line("grid", x(tick), room.top, x(tick), room.bottom) for tick in ticks.values]

@@ -293,9 +293,11 @@ def scatter(
     legend names the groups.
     """
     kinds: dict[str, int] = {}
-    placed = [item for point in points if (item := _place_point(point, kinds, log_x)) is not None]
+    placed_points = [
+        item for point in points if (item := _place_point(point, kinds, log_x)) is not None
+    ]
     about = f"Scatter plot: {y_title} against {x_title}"
-    if not placed:
+    if not placed_points:
         return empty(WIDTH, about, "nothing to show yet: no values")
     named_kinds = kinds if len(kinds) > 1 else {}
     kinds_text = (
@@ -303,21 +305,24 @@ def scatter(
         if named_kinds
         else ""
     )
-    about += f"; {len(placed):,} points{kinds_text}"
+    about += f"; {len(placed_points):,} points{kinds_text}"
 
     def draw_points(kinds: Mapping[str, int], named: bool) -> tuple[str, bool]:
         """Return the chart, and True if every point has its name beside it."""
-        ticks = y_ticks([item.y for item in placed], percent)
+        ticks = y_ticks([item.y for item in placed_points], percent)
         parts, height = draw_legend(kinds.items(), _draw_point_sample)
         top = height + (6 if kinds else 0) + (ROW + 6 if y_title else 8)
         room = Room(ticks.width + 8, WIDTH - 14, top, top + PLOT_HEIGHT)
         x = Scale(
-            *extent([item.x for item in placed], log_x), room.left + 10, room.right - 10, log_x
+            *extent([item.x for item in placed_points], log_x),
+            room.left + 10,
+            room.right - 10,
+            log_x,
         )
         y = Scale(ticks.values[0], ticks.values[-1], room.bottom - 4, room.top)
         parts += [*draw_y_axis(y, room, ticks, y_title), *draw_x_axis(x, room, x_ticks(x), x_title)]
-        places = [(x(item.x), y(item.y), item) for item in placed]
-        radius = LARGE if len(placed) <= MAX_LARGE_POINTS else SMALL_POINT
+        places = [(x(item.x), y(item.y), item) for item in placed_points]
+        radius = LARGE if len(placed_points) <= MAX_LARGE_POINTS else SMALL_POINT
         for left, middle, item in places:
             values = [
                 f"{x_title}: {number_text(item.x)}",
@@ -327,9 +332,9 @@ def scatter(
             parts.append(with_tip(shape, [item.point["name"], *values, item.point.get("tip")]))
         names = _draw_names(places, room) if named else []
         svg = picture(WIDTH, room.bottom + (44 if x_title else 26), about, [*parts, *names])
-        return svg, len(names) == len(placed)
+        return svg, len(names) == len(placed_points)
 
-    if len(placed) <= MAX_NAMED and len(kinds) in (1, len(placed)):
+    if len(placed_points) <= MAX_NAMED and len(kinds) in (1, len(placed_points)):
         svg, all_named = draw_points({}, named=True)
         if all_named or not named_kinds:
             return svg

@@ -19,7 +19,7 @@ from ...blocks import ColumnBlock
 from ...errors import spell
 from ...kernels.arrays import array
 from ...kernels.columns.slots import ALIKE, USED, Slots, combine, correlate
-from ...kernels.columns.substitution import mark_varying, substitute_apart, take_back_pushes
+from ...kernels.columns.substitution import mark_varying, substitute_on_worker, subtract_pushes
 from ...kernels.types import F64, I64
 from ...state import copied
 from ...targets import BOTH, Target
@@ -27,7 +27,7 @@ from ..base import Method
 from ..fitting import LOSS, Fit
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, fits, is_integer, parameter, require
 from .learner import ColumnLearner
-from .linear import SCANS, STEP, STEP_DIVISOR, LinearRule, make_space, picked
+from .linear import SCANS, STEP, STEP_DIVISOR, LinearRule, gather_slots, make_space
 from .memory import ColumnMemory
 from .substitution import SteppingRule, SteppingState, divergence_error
 
@@ -161,7 +161,7 @@ class Worker:
         column = 0
         while True:
             slots, weights, level = self.state
-            column = substitute_apart(
+            column = substitute_on_worker(
                 slots, weights, level, y, steps, workers, scores, change, *columns, column
             )
             if column < 0:
@@ -193,7 +193,7 @@ class BlockWorker(Worker):
         return self.part()
 
 
-def shares(wanted: int, workers: int) -> list[int]:
+def split_budget(wanted: int, workers: int) -> list[int]:
     """Return the number of columns that each worker keeps; they add up to ``wanted``."""
     return [wanted // workers + (worker < wanted % workers) for worker in range(workers)]
 
@@ -219,7 +219,7 @@ class AsynchronousState(NamedTuple):
     @property
     def slots(self) -> Slots:
         """Return the columns of all workers in one set of slots."""
-        return picked([worker.slots for worker in self.workers], self.ids)
+        return gather_slots([worker.slots for worker in self.workers], self.ids)
 
     @property
     def weights(self) -> F64:
@@ -247,7 +247,8 @@ class AsynchronousRule(LinearRule):
         staleness = workers if params.staleness is None else int(params.staleness)
         self.staleness = staleness if workers > 1 else 0
         each = (
-            replace(params, n_features_to_select=share) for share in shares(self.wanted, workers)
+            replace(params, n_features_to_select=share)
+            for share in split_budget(self.wanted, workers)
         )
         self.rules = [SteppingRule(share_params, target) for share_params in each]
 
@@ -282,7 +283,7 @@ class AsynchronousRule(LinearRule):
             if any(feature_ids[column] in ids_of_worker for ids_of_worker in kept_ids):
                 continue
             number = turn % len(workers)
-            take_back_pushes(u, pushes, max(0, turn - self.staleness), turn, len(workers), number)
+            subtract_pushes(u, pushes, max(0, turn - self.staleness), turn, len(workers), number)
             change = workers[number].offer(block.columns(column, column + 1), u)
             u = centre.exchange(number, change)
             pushes = self.record_push(pushes, turn, change)

@@ -19,13 +19,13 @@ from ...kernels.arrays import MAX_VALUE, array
 from ...kernels.columns.blankets import (
     Columns,
     association_of_columns,
+    find_parents_and_children,
     grow_blanket,
-    parents_and_children,
     shrink_blanket,
 )
 from ...kernels.columns.dependence import EQUAL, correlate_with_target, uncertainties_of_target
-from ...kernels.columns.filters import choose_relevant_and_new, filter_by_correlation, informations
-from ...kernels.columns.independence import Tests
+from ...kernels.columns.filters import add_information, filter_by_correlation, select_by_mrmr
+from ...kernels.columns.independence import TestSettings
 from ...kernels.types import F64, I32, I64, Bool
 from ...targets import BOTH, TASKS
 from ...values import ascends
@@ -217,7 +217,7 @@ class MrmrRule(FilterRule):
         relevance, target = np.zeros(block.n_columns), self.target
         classes = target.codes, target.class_counts, target.class_counts.size
         wanted = np.ones(block.n_columns, bool)
-        informations(
+        add_information(
             block.indptr,
             block.indices,
             codes,
@@ -233,7 +233,7 @@ class MrmrRule(FilterRule):
         budget = int(self.params.n_features_to_select)
         scores = np.zeros(min(budget, state.ids.size))
         columns = state.indptr, state.indices, state.codes, state.n_levels
-        chosen: I64 = choose_relevant_and_new(
+        chosen: I64 = select_by_mrmr(
             *columns,
             state.relevance,
             self.target.weights,
@@ -328,7 +328,7 @@ class BlanketRule(BatchRule):
     def advice(self, state: GatheredState) -> str:
         return advice_on_level(self.params.alpha)
 
-    def make_tests(self, most_variables: int) -> Tests:
+    def make_tests(self, most_variables: int) -> TestSettings:
         """Return the tests; a test by counts is done only if it has fewer cells than rows."""
         n_rows = self.target.n_rows
         return prepare_tests(
@@ -424,13 +424,13 @@ class MmmbRule(BlanketRule):
         columns, weights = self.make_variables(state), self.target.weights
         tests = self.make_tests(self.params.max_condition + 3)
         target = state.ids.size
-        relatives, least_strengths, separators, n_separators = parents_and_children(
+        relatives, least_strengths, separators, n_separators = find_parents_and_children(
             columns, tests, target, self.params.max_condition, weights
         )
         scores = {int(column): float(least_strengths[column]) for column in relatives}
         spouses: dict[int, float] = {}
         for child in relatives.tolist():
-            family, *_ = parents_and_children(
+            family, *_ = find_parents_and_children(
                 columns, tests, child, self.params.max_condition, weights
             )
             for column in set(family.tolist()) - {target, *scores}:

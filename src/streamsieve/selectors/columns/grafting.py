@@ -11,9 +11,9 @@ from ...blocks import ColumnBlock
 from ...kernels.arrays import array
 from ...kernels.columns.grafting import (
     descend_coordinates,
-    next_newcomer,
+    extend_gram,
+    find_newcomer,
     solve_equations,
-    weigh_products,
 )
 from ...kernels.columns.slots import ALIKE, TOP, USED, Slots, put_column
 from ...kernels.losses import CURVATURE, SQUARED
@@ -21,7 +21,7 @@ from ...kernels.types import F64, I64
 from ...state import MAX_NUMBER, empty
 from ...targets import BOTH, Target
 from ..base import Method
-from ..fitting import LOSS, MIN_CURVATURE, Slopes, slopes_at
+from ..fitting import LOSS, MIN_CURVATURE, Slopes, loss_slopes
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, fits, is_number, parameter
 from .learner import ColumnLearner
 from .linear import (
@@ -120,7 +120,7 @@ class GraftingRule(LinearRule):
     def start(self) -> GraftingState:
         rows = self.y.size
         state = empty(GraftingState, slots=0, room=0, rows=rows)
-        self.update_model(state, slopes_at(self.loss, np.zeros(rows), self.y))
+        self.update_model(state, loss_slopes(self.loss, np.zeros(rows), self.y))
         self.solve(state)
         state.falls[:] = INITIAL_PENALTY, INITIAL_PENALTY * state.slopes.std()
         state.penalty[0] = state.falls[MINIMUM] if self.penalty is None else self.penalty
@@ -131,7 +131,7 @@ class GraftingRule(LinearRule):
         column = 0
         while True:
             threshold = (1.0 + ENTRY_MARGIN) * float(state.penalty[0])
-            column, mean, scale = next_newcomer(
+            column, mean, scale = find_newcomer(
                 state.slots, state.slopes, threshold, *columns, column
             )
             if column == block.n_columns:
@@ -157,7 +157,7 @@ class GraftingRule(LinearRule):
                 *span,
             )
             state.slots.ends[USED] += 1
-            weigh_products(state.slots, state.curvatures, n_used, state.gram, state.middles)
+            extend_gram(state.slots, state.curvatures, n_used, state.gram, state.middles)
             self.admit(state)
             column += 1
 
@@ -204,9 +204,9 @@ class GraftingRule(LinearRule):
         if self.loss == SQUARED:
             return state.gram
         scores = HeldColumns(state.slots, self.y.size).combine(state.weights, float(state.level[0]))
-        second = np.maximum(slopes_at(self.loss, scores, self.y).second, MIN_SECOND)
+        second = np.maximum(loss_slopes(self.loss, scores, self.y).second, MIN_SECOND)
         gram = np.zeros_like(state.gram)
-        weigh_products(state.slots, second, 0, gram, np.zeros_like(state.middles))
+        extend_gram(state.slots, second, 0, gram, np.zeros_like(state.middles))
         return gram
 
     def solve(self, state: GraftingState) -> None:
@@ -218,7 +218,7 @@ class GraftingRule(LinearRule):
         columns = HeldColumns(state.slots, self.y.size)
         n_used, penalty = columns.count, float(state.penalty[0])
         weights, level = state.weights[:n_used].copy(), float(state.level[0])
-        current = slopes_at(self.loss, columns.combine(weights, level), self.y)
+        current = loss_slopes(self.loss, columns.combine(weights, level), self.y)
         for step in range(MAX_STEPS):
             gradient, mean_slope = columns.products(current.first), float(current.first.mean())
             if is_solved(weights, gradient, mean_slope, penalty):
@@ -234,7 +234,7 @@ class GraftingRule(LinearRule):
             shift = -mean_slope / state.curvatures.mean() - float(middles @ change)
             objective = current.loss + penalty * float(np.abs(weights).sum())
             for _ in range(MAX_HALVINGS):
-                trial = slopes_at(
+                trial = loss_slopes(
                     self.loss, columns.combine(weights + change, level + shift), self.y
                 )
                 if trial.loss + penalty * float(np.abs(weights + change).sum()) <= objective:
@@ -252,7 +252,7 @@ class GraftingRule(LinearRule):
         """Compute the quadratic model from the second derivatives of the loss."""
         if self.loss != SQUARED:
             state.curvatures[:] = np.maximum(slopes.second, MIN_CURVATURE * CURVATURE[self.loss])
-            weigh_products(state.slots, state.curvatures, 0, state.gram, state.middles)
+            extend_gram(state.slots, state.curvatures, 0, state.gram, state.middles)
 
     def keep(self, state: GraftingState, chosen: I64) -> None:
         count = chosen.size

@@ -20,8 +20,8 @@ from ...selection import Selection
 from ...sources.base import DataSource
 from ...state import Arrays, arrays_of, check_arrays, schema_of, with_arrays
 from ...targets import TASK_OF_KIND, Target
-from ..base import Findings, Learner, Method, Reads, Results
-from ..diagnosis import Look, Remark, checksums_of
+from ..base import Learner, Method, Reads, Results, ResultSummary
+from ..diagnosis import DataSample, Finding, checksums_of
 from ..fitting import target_for
 from ..parameters import count_of, ensure, options_of
 from ..prediction import LinearModel
@@ -35,9 +35,9 @@ from .memory import (
     ColumnMemory,
     ColumnWarnings,
     Tally,
+    findings_of,
     refuse_not_finite,
     refuse_repeated,
-    remarks_of,
     sizes_of_target,
     target_of_model,
     warnings_from_json,
@@ -111,8 +111,8 @@ class ColumnResults(Results):
         )
 
     @alone
-    def kept_now(self) -> tuple[I64, F64] | None:
-        return self.rule.kept_now(self.memory.state)
+    def current_selection(self) -> tuple[I64, F64] | None:
+        return self.rule.current_selection(self.memory.state)
 
     def class_rows(self) -> dict[Any, int] | None:
         return self.memory.target.class_rows()
@@ -164,11 +164,11 @@ class ColumnResults(Results):
         return (self.rule.advice(self.final_state()) if varies else None) or Results.advice_if_empty
 
     @alone
-    def diagnosis(self, look: Look) -> list[Remark]:
-        return [*super().diagnosis(look), *remarks_of(self.memory.warnings)]
+    def diagnosis(self, sample: DataSample) -> list[Finding]:
+        return [*super().diagnosis(sample), *findings_of(self.memory.warnings)]
 
-    def remarks(self, selection: Selection, look: Look) -> list[Remark]:
-        return [*super().remarks(selection, look), *self.rule.remarks(self.memory.state)]
+    def findings(self, selection: Selection, sample: DataSample) -> list[Finding]:
+        return [*super().findings(selection, sample), *self.rule.findings(self.memory.state)]
 
     def evidence(self, selection: Selection) -> F64 | None:
         state = self.final_state()
@@ -183,7 +183,7 @@ class ColumnResults(Results):
         return self.memory.title(feature)
 
     @alone
-    def findings(self) -> Findings:
+    def result_summary(self) -> ResultSummary:
         state, groups = self.final_state(), self.selection().groups
         details = {"task": TASK_OF_KIND[self.memory.target.kind], "constant": self.n_constant_}
         if groups is not None:
@@ -193,7 +193,7 @@ class ColumnResults(Results):
         counted, model = self.rule.counted(state), self.rule.linear_model(state)
         details |= {"counts": counted["counts"]} if counted else {}
         details |= {} if model is None else model.details()
-        return Findings(
+        return ResultSummary(
             measures=counted.get("measures"), details={**details, **self.rule.details(state)}
         )
 
@@ -257,7 +257,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
             target, self.rule.start() if state is None else state, self.features
         )
 
-    def refuse_other_target(self, y: Any) -> None:
+    def check_same_target(self, y: Any) -> None:
         """Raise DataError for a target other than the one that learning started with."""
         if not np.array_equal(
             target_for(self.method, self.params, y).numbers, self.memory.target.numbers
@@ -268,7 +268,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
 
     @alone
     def name_groups(self, names: NDArray[Any] | None) -> None:
-        if names is not None and self.method.knows_groups:
+        if names is not None and self.method.supports_groups:
             self.memory.group_names = {group: str(name) for group, name in enumerate(names)}
 
     @alone
@@ -298,11 +298,11 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
             return
         if block.ids.min() < 0:
             raise DataError(f"feature id {int(block.ids.min())} is negative; ids start at 0")
-        self.features.refuse_more(int(block.ids.max()) + 1, block.origin)
+        self.features.check_width(int(block.ids.max()) + 1, block.origin)
         refuse_not_finite(
             memory, block, self.missing_rows == "keep", "missing" in self.method.parameter_names
         )
-        if not self.rule.takes_again:
+        if not self.rule.allows_repeats:
             refuse_repeated(memory, block, self.remembered())
         self.rule.refuse(memory, block)
 
@@ -316,7 +316,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
             block.n_nonzero,
             count_constant(block.indptr, block.values, block.n_rows),
         )
-        self.features.widen(max(self.features.width, int(block.ids.max()) + 1))
+        self.features.set_width(max(self.features.width, int(block.ids.max()) + 1))
         memory.store_names(block, self.remembered(), self.rule.holds_all)
         may_be_coarse = (
             block.n_nonzero >= block.n_rows and (np.diff(block.indptr) == block.n_rows).any()
@@ -391,7 +391,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
 
     # ---- saving
 
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+    def _state_to_save(self) -> tuple[dict[str, Any], Arrays]:
         memory, target = self.memory, self.memory.target
         header: dict[str, Any] = {
             "kind": target.kind,

@@ -13,17 +13,17 @@ from ...kernels.columns.slots import (
     USED,
     Slots,
     combine,
+    compact_columns,
     held_length,
-    pack,
     products,
-    written_out,
+    write_line,
 )
 from ...kernels.types import F64, I64
 from ...machine import refuse_beyond_memory
 from ...state import changed, declared, grown, names_along
 from ...targets import Target
-from ..diagnosis import Remark
-from ..fitting import Fit, in_given_units, loss_of, refit, slopes_at, standardized
+from ..diagnosis import Finding
+from ..fitting import Fit, loss_of, loss_slopes, refit, standardized, to_original_units
 from ..parameters import ensure, fits, is_integer, is_number
 from ..prediction import LinearModel
 from .rules import ColumnRule
@@ -33,7 +33,7 @@ SLOT_ARRAYS = names_along(Slots, "slots")
 FIRST_SLOTS = 64
 MIN_SCALE = 1e-90  # the smallest difference of two float32 values, squared
 SPARE_ROOM = 0.25  # fraction of the values held: without it every new column would move all others
-STEPS_TOO_LONG = Remark(
+STEPS_TOO_LONG = Finding(
     "steps too long",
     "warning",
     "the steps led away from the target: the final weights fit it worse than no model, so the"
@@ -59,7 +59,7 @@ class LinearRule(ColumnRule[Any]):
     intercept (``level``).
     """
 
-    takes_again: ClassVar[bool] = True
+    allows_repeats: ClassVar[bool] = True
 
     def __init__(self, params: Any, target: Target) -> None:
         super().__init__(params, target)
@@ -90,28 +90,28 @@ class LinearRule(ColumnRule[Any]):
     def remembered(self, state: Any) -> I64:
         return np.asarray(state.slots.ids[: state.slots.ends[USED]])
 
-    def kept_now(self, state: Any) -> tuple[I64, F64]:
+    def current_selection(self, state: Any) -> tuple[I64, F64]:
         """Return the columns with the largest weights; other candidates have small ones or 0."""
         ids, sizes = self.kept(state)
         best = np.lexsort((ids, -sizes))[: self.wanted]
         best = best[sizes[best] > 0.0]
         return ids[best], sizes[best]
 
-    def remarks(self, state: Any) -> list[Remark]:
+    def findings(self, state: Any) -> list[Finding]:
         scores = HeldColumns(state.slots, self.target.n_rows).combine(
             state.weights, float(state.level[0])
         )
-        loss_without_model = slopes_at(self.loss, np.zeros(self.y.size), self.y).loss
+        loss_without_model = loss_slopes(self.loss, np.zeros(self.y.size), self.y).loss
         return (
             [STEPS_TOO_LONG]
-            if slopes_at(self.loss, scores, self.y).loss > loss_without_model
+            if loss_slopes(self.loss, scores, self.y).loss > loss_without_model
             else []
         )
 
     def linear_model(self, state: Any) -> LinearModel:
         slots, used = state.slots, int(state.slots.ends[USED])
         units = slots.centres[:used], slots.scales[:used]
-        return in_given_units(
+        return to_original_units(
             self.target,
             self.loss,
             slots.ids[:used],
@@ -168,7 +168,7 @@ def keep(slots: Slots, chosen: I64, *others: F64) -> None:
 
     The entries of ``others`` are moved in the same way.
     """
-    pack(slots, chosen, np.argsort(slots.starts[chosen], kind="stable"))
+    compact_columns(slots, chosen, np.argsort(slots.starts[chosen], kind="stable"))
     for entries in others:
         entries[: chosen.size] = entries[chosen]
         entries[chosen.size :] = 0.0
@@ -182,7 +182,7 @@ def select_slots(slots: Slots, chosen: I64) -> Slots:
     )
 
 
-def picked(parts: Sequence[Slots], ids: I64) -> Slots:
+def gather_slots(parts: Sequence[Slots], ids: I64) -> Slots:
     """Return new slots with columns out of several, in the order of ``ids``, without spare room."""
     place_of = {
         feature: (part, slot)
@@ -250,5 +250,5 @@ class HeldColumns:
     def dense(self, columns: I64) -> F64:
         lines = np.empty((columns.size, self.n_rows))
         for line, column in zip(lines, columns.tolist(), strict=True):
-            written_out(self.slots, column, line)
+            write_line(self.slots, column, line)
         return lines

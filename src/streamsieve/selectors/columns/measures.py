@@ -11,7 +11,7 @@ from ...blocks import ColumnBlock
 from ...errors import DataError, prefix, spell
 from ...kernels.columns.binning import MDL, bin_columns
 from ...kernels.columns.contents import code_columns, find_discrete
-from ...kernels.columns.independence import Tests
+from ...kernels.columns.independence import TestSettings
 from ...kernels.types import F64, I32, I64, Bool
 from ...targets import Target
 from ..parameters import fits, is_integer, one_of
@@ -118,9 +118,9 @@ def encode_for_tests(measure: str, block: ColumnBlock, target: Target) -> tuple[
 
 def prepare_tests(
     alpha: float, measure: str, n_rows: int, max_variables: int, n_cells: int, rows_each: int = 0
-) -> Tests:
+) -> TestSettings:
     """Return tests at level ``alpha``, with scratch arrays for variables and table cells."""
-    return Tests(
+    return TestSettings(
         critical=float(-ndtri(alpha / 2.0)),
         limits=critical_chi2(alpha),
         pearson=measure == "chi2",

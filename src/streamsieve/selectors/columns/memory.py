@@ -18,7 +18,7 @@ from ...sources.groups import labels_of_groups
 from ...state import Arrays, Schema, State
 from ...targets import Target
 from ..base import FeatureInfo
-from ..diagnosis import MAX_NAMED, Remark
+from ..diagnosis import MAX_NAMED, Finding
 from ..parameters import count_of, ensure, is_number
 
 TARGET = "target."  # prefix of the names of its arrays in a model
@@ -95,9 +95,11 @@ class ColumnMemory(Generic[C]):
             if block.names is None
             else dict(zip(block.ids.tolist(), map(str, block.names), strict=True))
         )
-        all_names = names_in_block if holds_all else {**self.names, **names_in_block}
+        names_by_id = names_in_block if holds_all else {**self.names, **names_in_block}
         kept_names = {
-            feature: all_names[feature] for feature in remembered.tolist() if feature in all_names
+            feature: names_by_id[feature]
+            for feature in remembered.tolist()
+            if feature in names_by_id
         }
         self.names = {**self.names, **kept_names} if holds_all else kept_names
 
@@ -105,7 +107,7 @@ class ColumnMemory(Generic[C]):
         """Return the names of groups, or the number of a group without a name."""
         return [self.group_names.get(group, str(group)) for group in numbers.tolist()]
 
-    def numbers_of(self, groups: Any, n_columns: int) -> I64:
+    def number_groups(self, groups: Any, n_columns: int) -> I64:
         """Return the groups of new columns as integers; new names get the next numbers."""
         groups_given = labels_of_groups(groups)
         if len(groups_given) != n_columns:
@@ -158,26 +160,26 @@ def warnings_from_json(header: Any) -> dict[str, ColumnWarnings]:
     return warnings
 
 
-def remarks_of(warnings: Mapping[str, ColumnWarnings]) -> list[Remark]:
+def findings_of(warnings: Mapping[str, ColumnWarnings]) -> list[Finding]:
     """Return remarks for the warnings about columns."""
-    remarks = []
+    findings = []
     if COARSE in warnings:
         text = f"32-bit numbers hold few of the values, far from 0, of {warnings[COARSE]}"
-        remarks.append(Remark("coarse values", "warning", text, USE_64_BITS))
+        findings.append(Finding("coarse values", "warning", text, USE_64_BITS))
     if COLLAPSED in warnings:
         text = (
             "no variation, or variation too small for 32-bit numbers so far from 0, in"
             f" {warnings[COLLAPSED]}"
         )
-        remarks.append(Remark("collapsed values", "note", text, f"if they vary, {USE_64_BITS}"))
+        findings.append(Finding("collapsed values", "note", text, f"if they vary, {USE_64_BITS}"))
     if COPIES in warnings:
         text = (
             f"{warnings[COPIES].count:,} exact copies of kept features were dropped:"
             f" {warnings[COPIES]}"
         )
         advice = f"{spell('duplicates', 'keep')} leaves copies to the rule of the method"
-        remarks.append(Remark("copies dropped", "note", text, advice))
-    return remarks
+        findings.append(Finding("copies dropped", "note", text, advice))
+    return findings
 
 
 # ---- columns that cannot be learned

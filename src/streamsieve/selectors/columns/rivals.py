@@ -14,7 +14,7 @@ from ...errors import spell
 from ...kernels.columns import group_selection, investing, osfs
 from ...kernels.columns.contents import NO_COPY
 from ...kernels.columns.dependence import correlate_with_target
-from ...kernels.columns.independence import Tests
+from ...kernels.columns.independence import TestSettings
 from ...kernels.types import F64, I64
 from ...state import empty
 from ...targets import BOTH, TASKS
@@ -118,7 +118,7 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
             state.codes[osfs.TARGET], state.n_levels[osfs.TARGET] = self.target.codes, n_classes
         return state
 
-    def make_tests(self, max_levels: int) -> Tests:
+    def make_tests(self, max_levels: int) -> TestSettings:
         """Return the tests for columns with at most ``max_levels`` levels."""
         params, n_classes = self.params, max(1, self.target.class_counts.size)
         n_cells = min(osfs.MAX_CELLS, n_classes * max_levels ** (params.max_condition + 1))
@@ -153,7 +153,7 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
             columns_coded = block.indptr, block.indices, codes, n_levels
             run_in_parts(
                 block,
-                lambda a, b: osfs.relate_by_counts(state, tests, *columns_coded, a, b, is_relevant),
+                lambda a, b: osfs.mark_related(state, tests, *columns_coded, a, b, is_relevant),
             )
         candidates = np.flatnonzero(is_relevant & (norms > 0))
         state.counts[osfs.IRRELEVANT] += block.n_columns - candidates.size
@@ -230,7 +230,7 @@ FAST_OSFS = Method(
     BOTH,
     rule=FastOsfsRule,
     check_variants=OSFS_VARIANTS,
-    own_doc="""Fast-OSFS: OSFS that tests a new feature first, then the others given sets with it.
+    doc_override="""Fast-OSFS: OSFS that tests a new feature first, then the others given sets with it.
 
     A new feature that is redundant given kept ones is dropped at once. Otherwise the kept features
     are tested only given sets that contain the new one.
@@ -393,7 +393,7 @@ class OgfsRule(GroupRule):
         target_arrays = target.codes, target.class_counts
         run_in_parts(
             block,
-            lambda a, b: group_selection.scatter_of_classes(
+            lambda a, b: group_selection.measure_class_scatter(
                 *columns, *target_arrays, a, b, between, norms
             ),
         )
@@ -436,7 +436,7 @@ OGFS = Method(
     OGFSParameters,
     ColumnLearner,
     rule=OgfsRule,
-    knows_groups=True,
+    supports_groups=True,
     check_variants=(
         {"n_features_to_select": 2, "regularization": 0.1},
         {"epsilon": 0.1, "alpha": 0.5, "regularization": 0.2},

@@ -18,7 +18,7 @@ from ...kernels.types import F64, I32, I64, Bool
 from ...machine import refuse_beyond_memory
 from ...state import State, changed, copied, empty, grown, names_along
 from ...targets import Target
-from ..diagnosis import MAX_NAMED, Remark
+from ..diagnosis import MAX_NAMED, Finding
 from ..parameters import ensure, parameters_of
 from ..prediction import LinearModel
 from .memory import COPIES, ColumnMemory, Tally, are_repeated, sizes_of_target
@@ -41,7 +41,7 @@ class ColumnRule(Generic[C]):
     """
 
     # True if features are offered again in every scan, and those that are held are skipped.
-    takes_again: ClassVar[bool] = False
+    allows_repeats: ClassVar[bool] = False
     holds_all: ClassVar[bool] = False  # True if a remembered feature is never dropped
 
     def __init__(self, params: Any, target: Target) -> None:
@@ -75,7 +75,7 @@ class ColumnRule(Generic[C]):
         """Return ids and scores of the kept features, in any order."""
         raise NotImplementedError
 
-    def kept_now(self, state: C) -> tuple[I64, F64]:
+    def current_selection(self, state: C) -> tuple[I64, F64]:
         """Return ids and scores of the kept features while more columns are to come."""
         return self.kept(state)
 
@@ -115,7 +115,7 @@ class ColumnRule(Generic[C]):
         """Return what to try if columns vary but none was selected."""
         return None
 
-    def remarks(self, state: C) -> list[Remark]:
+    def findings(self, state: C) -> list[Finding]:
         """Return remarks for the user on how columns were kept and dropped."""
         return []
 

@@ -26,7 +26,7 @@ from ...kernels.columns.saola import (
     SaolaState,
     close_group,
     compare_with_kept,
-    measure_present,
+    measure_with_missing,
 )
 from ...kernels.types import F64, I64
 from ...state import empty, grown
@@ -296,7 +296,7 @@ class SaolaRule(CopyDropper[SaolaState]):
                 target.class_counts.size,
             )
             run_in_parts(
-                block, lambda a, b: measure_present(new, *numbers_and_codes, a, b, n_present)
+                block, lambda a, b: measure_with_missing(new, *numbers_and_codes, a, b, n_present)
             )
             threshold = critical_correlation(params.alpha, n_present)
         by_correlation = relevance[:, CORRELATION] >= threshold - EQUAL
@@ -432,7 +432,7 @@ SAOLA = Method(
     ColumnLearner,
     BOTH,
     rule=SaolaRule,
-    selects_again=True,
+    can_select_again=True,
     check_variants=VARIANTS,
 )
 GROUP_SAOLA = Method(
@@ -441,10 +441,10 @@ GROUP_SAOLA = Method(
     ColumnLearner,
     BOTH,
     rule=GroupSaolaRule,
-    knows_groups=True,
-    selects_again=True,
+    supports_groups=True,
+    can_select_again=True,
     check_variants=VARIANTS,
-    own_doc="""SAOLA for features that arrive in groups (Yu, Wu, Ding, Pei 2016, algorithm 2).
+    doc_override="""SAOLA for features that arrive in groups (Yu, Wu, Ding, Pei 2016, algorithm 2).
 
     Section 4 of the paper. A group without a relevant feature is dropped. The features of other
     groups are pruned by SAOLA's rule within the group, then against every kept group in both

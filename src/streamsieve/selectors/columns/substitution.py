@@ -13,7 +13,7 @@ import numpy as np
 from ...blocks import ColumnBlock
 from ...errors import DataError, prefix, spell
 from ...kernels.arrays import array
-from ...kernels.columns.pool import Looks, admit_columns, fit_pool, look_at_columns
+from ...kernels.columns.pool import ColumnMeasures, admit_columns, fit_pool, measure_gains
 from ...kernels.columns.slots import ALIKE, USED, Slots, correlate
 from ...kernels.columns.substitution import Steps, substitute_columns
 from ...kernels.losses import CURVATURE, SQUARED
@@ -21,7 +21,7 @@ from ...kernels.types import F64, I64
 from ...state import copied, empty
 from ...targets import BOTH, Target
 from ..base import Method
-from ..fitting import LOSS, Fit, curvature, project, slopes_at
+from ..fitting import LOSS, Fit, curvature, loss_slopes, project
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, one_of, parameter
 from .learner import ColumnLearner
 from .linear import (
@@ -202,7 +202,7 @@ class PoolRule(LinearRule):
         super().__init__(params, target)
         self.size = max(POOL_FACTOR * self.wanted, MIN_POOL)
         self.capacity = self.size + self.size // COLUMNS_PER_EXTRA_SLOT
-        first = slopes_at(self.loss, np.zeros(self.y.size), self.y).first
+        first = loss_slopes(self.loss, np.zeros(self.y.size), self.y).first
         self.response = first.mean() - first  # of mean 0
 
     def start(self) -> PoolState:
@@ -218,7 +218,7 @@ class PoolRule(LinearRule):
 
     def offer_piece(self, state: PoolState, block: ColumnBlock) -> PoolState:
         """Admit columns to the pool; fit and cut it whenever it is full."""
-        measures = Looks(*np.zeros((4, block.n_columns)))
+        measures = ColumnMeasures(*np.zeros((4, block.n_columns)))
         self.measure(state, block, measures, 0)
         column = 0
         while True:
@@ -234,13 +234,15 @@ class PoolRule(LinearRule):
                 state = self.cut(state)
                 self.measure(state, block, measures, column)
 
-    def measure(self, state: PoolState, block: ColumnBlock, measures: Looks, first: int) -> None:
+    def measure(
+        self, state: PoolState, block: ColumnBlock, measures: ColumnMeasures, first: int
+    ) -> None:
         """Measure columns from ``first`` on against the residual, on threads if there are many."""
         remaining = block.columns(first, block.n_columns)
-        measures_of_remaining = Looks(*(array[first:] for array in measures))
+        measures_of_remaining = ColumnMeasures(*(array[first:] for array in measures))
 
         def measure(start: int, stop: int) -> None:
-            look_at_columns(
+            measure_gains(
                 state.residual,
                 self.response,
                 remaining.indptr,
@@ -292,7 +294,7 @@ class PoolRule(LinearRule):
         weights, gains = state.weights[:n_used], np.zeros(n_used)
         for _ in range(1 if self.loss == SQUARED else N_FITS):
             scores = columns.combine(weights, state.level[0])
-            slopes = slopes_at(self.loss, scores, self.y)
+            slopes = loss_slopes(self.loss, scores, self.y)
             response = scores - slopes.first / curvature(self.loss, slopes.second)
             state.level[0] = response.mean()
             response -= state.level[0]
@@ -316,7 +318,7 @@ class PoolRule(LinearRule):
     def update_residual(self, state: PoolState) -> None:
         """Compute the residual of the model of all columns."""
         scores = HeldColumns(state.slots, self.y.size).combine(state.weights, state.level[0])
-        slopes = slopes_at(self.loss, scores, self.y)
+        slopes = loss_slopes(self.loss, scores, self.y)
         residual = -slopes.first / curvature(self.loss, slopes.second)
         state.residual[:] = residual - residual.mean()
 
@@ -365,6 +367,6 @@ ONLINE_SUBSTITUTION = Method(
     BOTH,
     rule=substitution_rule,
     predicts=True,
-    selects_again=True,
+    can_select_again=True,
     check_variants=({"solver": "paper"}, {"loss": "squared"}, {"n_features_to_select": 3}),
 )

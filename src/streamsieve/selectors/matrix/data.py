@@ -14,7 +14,7 @@ from ... import naming
 from ...blocks import ColumnBlock, columns_of
 from ...errors import DataError, prefix, spell
 from ...kernels.columns.centring import find_coarse
-from ...kernels.matrix.local_learning import STEP
+from ...kernels.matrix.local_learning import ROWS_AT_ONCE
 from ...kernels.matrix.pairs import (
     LANE,
     MAX_SIZE,
@@ -33,7 +33,7 @@ from ...machine import available_memory, cores, more_memory, size_text
 from ...parallel import PARTS, Threads, cut
 from ...sources.base import DataSource, Report
 from ...sources.transpose import whole_matrix
-from ..diagnosis import Look, checksums_of
+from ..diagnosis import DataSample, checksums_of
 
 SCALES = {"minmax": MIN_MAX, "standard": STANDARD, "none": NONE}
 R = TypeVar("R")
@@ -133,7 +133,7 @@ class Matrix:
         )
 
 
-class MatrixLook(Look):
+class MatrixSample(DataSample):
     """The matrix as the data of a diagnosis."""
 
     def __init__(self, matrix: Matrix) -> None:
@@ -150,10 +150,10 @@ class MatrixLook(Look):
         return sums
 
 
-def matrix_of(source: DataSource, report: Report | None = None) -> tuple[Matrix, NDArray[Any]]:
+def read_matrix(source: DataSource, report: Report | None = None) -> tuple[Matrix, NDArray[Any]]:
     """Return the matrix of a source and its target, dense or sparse like its first block."""
     whole = whole_matrix(source, report)
-    description = source.all_names(), whole.ids, whole.n_features, source.facts.first_id
+    description = source.read_feature_names(), whole.ids, whole.n_features, source.facts.first_id
     return Matrix(whole.values, source.name, *description), whole.y
 
 
@@ -207,7 +207,7 @@ class Pairs:
         n_rows = matrix.n_rows
         self.n_bytes = (cost or Cost()).refuse_beyond_memory(matrix)
         self.matrix, self.threads, self.n_rows = matrix, threads, n_rows
-        self.lines = -(-n_rows // STEP) * STEP
+        self.lines = -(-n_rows // ROWS_AT_ONCE) * ROWS_AT_ONCE
         self.width = -(-self.lines // LANE) * LANE
         self._scratch = ThreadScratch(self.width)
         self.shift, self.factor = np.empty(matrix.n_columns), np.empty(matrix.n_columns)

@@ -16,9 +16,9 @@ from ...selection import Selection
 from ...sources.base import Report
 from ...state import Arrays, Schema, State, arrays_of, check_arrays, empty, schema_of, with_arrays
 from ...targets import Target
-from ..base import Findings, Learner, Method, Reads, Results
-from ..columns.memory import COARSE, ColumnWarnings, remarks_of
-from ..diagnosis import MAX_NAMED, Look, Remark
+from ..base import Learner, Method, Reads, Results, ResultSummary
+from ..columns.memory import COARSE, ColumnWarnings, findings_of
+from ..diagnosis import MAX_NAMED, DataSample, Finding
 from ..fitting import target_for
 from ..parameters import ensure, is_integer, parameters_of
 from ..prediction import LinearModel
@@ -114,16 +114,16 @@ class MatrixResults(Results):
         return self.memory.class_rows
 
     @alone
-    def diagnosis(self, look: Look) -> list[Remark]:
-        return [*super().diagnosis(look), *remarks_of(self.memory.warnings)]
+    def diagnosis(self, sample: DataSample) -> list[Finding]:
+        return [*super().diagnosis(sample), *findings_of(self.memory.warnings)]
 
     def evidence(self, selection: Selection) -> F64 | None:
         return None if self.rule.weights(self.memory.state) is None else selection.scores[:, None]
 
-    def findings(self) -> Findings:
+    def result_summary(self) -> ResultSummary:
         model = self.rule.linear_model(self.memory.state)
         details = {} if model is None else model.details()
-        return Findings(
+        return ResultSummary(
             details={**self.memory.fitted, **self.rule.details(self.memory.state), **details}
         )
 
@@ -211,7 +211,7 @@ class MatrixLearner(Learner[Matrix, MatrixMemory[Any]]):
     def n_learned(self) -> int:
         return 0 if self._memory is None else self.features.width
 
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+    def _state_to_save(self) -> tuple[dict[str, Any], Arrays]:
         memory = self.memory
         return {"fitted": dict(memory.fitted)}, {**arrays_of(memory.state), "counts": memory.counts}
 

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from ...errors import spell
 from ...kernels.matrix.local_learning import (
     add_up_margins,
+    compute_gains,
+    compute_pull,
     descend,
     expect_margins,
-    gains,
-    pull_of,
     search_line,
     weigh_neighbours,
 )
-from ...kernels.matrix.pairs import spread_of
+from ...kernels.matrix.pairs import distance_deviation
 from ...kernels.types import F64, I32, I64
 from ...parallel import PARTS
 from ...sources.base import Report
@@ -162,7 +162,7 @@ class LocalLearningRule(WeighingRule):
         while active.size and change > params.tol and len(rounds) < params.max_iter:
             if rounds:
                 distances = pairs.distances(pairs.varying[active], v * v)
-            unit = spread_of(distances, pairs.n_rows) if params.sigma == "auto" else 1.0
+            unit = distance_deviation(distances, pairs.n_rows) if params.sigma == "auto" else 1.0
             sigma = max(width * unit, MIN_SIGMA)
             descent = self.run_round(pairs, codes, active, sigma, v, distances)
             v = descent.v
@@ -261,15 +261,15 @@ class Margins:
     def margin_gains(self, margins: F64) -> F64:
         """Return the negative derivative of the loss by the margin of every row."""
         gain = np.zeros(self.width)
-        pull_of(margins, self.pairs.n_rows, gain)
+        compute_pull(margins, self.pairs.n_rows, gain)
         return gain
 
-    def gains(self, margins: F64) -> F64:
+    def compute_gains(self, margins: F64) -> F64:
         """Return the negative derivative of the loss by the weight of every feature."""
         gain, margin_gains = np.empty(self.n_features), self.margin_gains(margins)
         self.pairs.run_in_parts(
             self.n_features,
-            lambda first, last, part: gains(self.z, margin_gains, first, last, gain),
+            lambda first, last, part: compute_gains(self.z, margin_gains, first, last, gain),
         )
         return gain
 
@@ -294,7 +294,7 @@ def minimise(margins: Margins, start: F64) -> Descent:
             is_aside = np.ones(v.size, bool)
             is_aside[active] = False
             returning = np.flatnonzero(
-                is_aside & (margins.gains(row_margins) > margins.regularization)
+                is_aside & (margins.compute_gains(row_margins) > margins.regularization)
             )
             if not returning.size:
                 break

@@ -20,7 +20,7 @@ from ...state import empty
 from ...targets import BOTH, TASK_OF_KIND, Target
 from ..base import Method
 from ..columns.linear import HeldColumns, keep
-from ..fitting import LOSS, Fit, in_given_units, loss_of, project, refit, standardized
+from ..fitting import LOSS, Fit, loss_of, project, refit, standardized, to_original_units
 from ..parameters import BUDGET, YES_OR_NO, checked, ensure, parameter
 from ..prediction import LinearModel
 from .data import Matrix
@@ -86,7 +86,7 @@ class ProjectedGradientRule(MatrixRule[ProjectedState]):
             if params.refit and fit.columns.size:
                 fit = refit(columns, loss, y, fit.columns)
             ids, units = columns.ids[fit.columns], columns.units(fit.columns)
-        model = in_given_units(target, loss, ids, fit.weights, fit.intercept, *units)
+        model = to_original_units(target, loss, ids, fit.weights, fit.intercept, *units)
         scores = np.abs(fit.weights)[np.argsort(ids)]
         level, classes = np.array([model.intercept]), np.array(target.classes.tolist())
         return Solution(

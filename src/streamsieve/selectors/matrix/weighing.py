@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...errors import prefix, spell
 from ...kernels.arrays import array
 from ...kernels.matrix.local_learning import weigh_neighbours
-from ...kernels.matrix.pairs import spread_of
+from ...kernels.matrix.pairs import distance_deviation
 from ...kernels.matrix.relief import fold_pairs, mark_nearest, sum_over_pairs, weigh_inliers
 from ...kernels.types import F64, I32, I64
 from ...machine import size_text
@@ -39,9 +39,9 @@ from ..parameters import (
 from .data import SCALES, Cost, Matrix, Pairs, do_nothing, slices
 from .learner import MatrixLearner, MatrixRule, Solution
 
-SMALL = 2e10  # pairs of rows times features: less takes seconds and needs no forecast
+MIN_FORECAST_WORK = 2e10  # pairs of rows times features: less takes seconds and needs no forecast
 SAMPLE_FEATURES = 64  # that are timed
-LONG = 60.0  # shorter work is not announced
+LONG_SECONDS = 60.0  # shorter work is not announced
 TYPICAL_ROUNDS = 10  # of I-RELIEF
 AUTO_WIDTH = 0.5  # standard deviations of the distances: sigma="auto" of I-RELIEF
 
@@ -113,33 +113,33 @@ class WeighingRule(MatrixRule[FeatureWeights]):
 def announce(pairs: Pairs, method: str, passes: float) -> None:
     """Log the time and memory of long work; ``passes`` is the work in units of all distances."""
     seconds = forecast(pairs, passes)
-    if seconds > LONG:
+    if seconds > LONG_SECONDS:
         logger.warning(
             "%s%s on %s rows and %s features takes about %s and %s of memory",
             prefix(pairs.matrix.origin),
             method,
             f"{pairs.n_rows:,}",
             f"{pairs.varying.size:,}",
-            duration(seconds),
+            format_duration(seconds),
             size_text(pairs.n_bytes),
         )
 
 
 def forecast(pairs: Pairs, passes: float) -> float:
     """Return the expected seconds of the work, from timing a few features; 0 if it is small."""
-    if pairs.n_rows**2 * pairs.varying.size < SMALL:
+    if pairs.n_rows**2 * pairs.varying.size < MIN_FORECAST_WORK:
         return 0.0
-    seconds_of(pairs, SAMPLE_FEATURES)  # compiles, which must not count
+    time_distances(pairs, SAMPLE_FEATURES)  # compiles, which must not count
     seconds_few, seconds_many = (
-        seconds_of(pairs, SAMPLE_FEATURES),
-        seconds_of(pairs, 3 * SAMPLE_FEATURES),
+        time_distances(pairs, SAMPLE_FEATURES),
+        time_distances(pairs, 3 * SAMPLE_FEATURES),
     )
     # Without the time that does not depend on the number of features.
     per_feature = max(seconds_many - seconds_few, 0.1 * seconds_few) / (2 * SAMPLE_FEATURES)
     return passes * per_feature * pairs.varying.size
 
 
-def seconds_of(pairs: Pairs, n_features: int) -> float:
+def time_distances(pairs: Pairs, n_features: int) -> float:
     """Return the seconds that the distances in the first features take."""
     features = pairs.varying[:n_features]
     start = time.perf_counter()
@@ -147,7 +147,7 @@ def seconds_of(pairs: Pairs, n_features: int) -> float:
     return time.perf_counter() - start
 
 
-def duration(seconds: float) -> str:
+def format_duration(seconds: float) -> str:
     """Return a time as text, in minutes or hours."""
     if seconds < 5400:
         return f"{max(1, round(seconds / 60))} min"
@@ -274,7 +274,11 @@ class IReliefRule(WeighingRule):
         """Return the expected margin of every feature, summed over rows."""
         nonzero, sigma = np.flatnonzero(weights), self.params.sigma
         distances = pairs.distances(pairs.varying[nonzero], weights[nonzero])
-        width = AUTO_WIDTH * spread_of(distances, pairs.n_rows) if sigma == "auto" else float(sigma)
+        width = (
+            AUTO_WIDTH * distance_deviation(distances, pairs.n_rows)
+            if sigma == "auto"
+            else float(sigma)
+        )
         width = max(width, float(np.finfo(np.float64).tiny))
         forth, back = pairs.make_pair_matrix(), pairs.make_pair_matrix()
         inliers = np.empty(pairs.n_rows)

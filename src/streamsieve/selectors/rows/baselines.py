@@ -192,7 +192,7 @@ class GradientRule(RowRule[GradientState]):
         gradient_update(state, rows, self.eta, self.penalty)
 
     def kept(self, state: GradientState, addresses: Addresses) -> Kept:
-        debt = (state.owed[0] - state.paid)[:, None]
+        debt = (state.penalty_owed[0] - state.penalty_paid)[:, None]
         weights = np.sign(state.weight) * np.maximum(0.0, np.abs(state.weight) - debt)
         positions = np.flatnonzero(weights.any(axis=1))
         weights = weights[positions]

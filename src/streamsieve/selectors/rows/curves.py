@@ -26,7 +26,7 @@ import numpy as np
 
 from ...errors import UsageError, spell
 from ...kernels.arrays import ArraySpec, array
-from ...kernels.rows.batch import Rows, keep_allowed, keep_known
+from ...kernels.rows.batch import Rows, copy_allowed_entries, copy_table_entries
 from ...kernels.rows.calibration import ENTRIES, calibrate
 from ...kernels.rows.curve import Curve, count_rows
 from ...kernels.types import F64, I64, U8, Bool
@@ -86,8 +86,8 @@ def complete_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve
         )
     return (
         memory.curve
-        if memory.rungs is None
-        else memory.rungs.join_curves(memory.curve, grid_of(curve, memory.budget))
+        if memory.small_budgets is None
+        else memory.small_budgets.join_curves(memory.curve, grid_of(curve, memory.budget))
     )
 
 
@@ -212,7 +212,7 @@ def start_small_budget(state: S, grid: I64) -> SmallBudget[S]:
 class SmallBudgets(Generic[S]):
     """The small budgets of a learner, in ascending order."""
 
-    rungs: list[SmallBudget[S]]
+    members: list[SmallBudget[S]]
     addresses: Addresses = field(
         default_factory=lambda: table_addresses(np.empty(0, np.int64), ROOM)
     )
@@ -220,11 +220,11 @@ class SmallBudgets(Generic[S]):
 
     def find_for(self, k: int) -> SmallBudget[S] | None:
         """Return the small budget that answers for k features; None for the main learner."""
-        return next((small for small in self.rungs if small.budget >= k), None)
+        return next((small for small in self.members if small.budget >= k), None)
 
     def join_curves(self, main: Curve, grid: I64) -> Curve:
         """Return the curve of small budgets and main learner for a grid."""
-        curves = [*(small.curve for small in self.rungs), main]
+        curves = [*(small.curve for small in self.members), main]
         positions = np.searchsorted(np.concatenate([curve.grid for curve in curves]), grid)
         mistakes, errors = (
             np.concatenate([getattr(part, name) for part in curves])
@@ -243,7 +243,7 @@ class SmallBudgets(Generic[S]):
         """
         visible = self._add_positions(rows, width) if seen < OPEN_ROWS else self._keep_known(rows)
         visible = visible._replace(scores=np.empty_like(rows.scores))
-        for small in reversed(self.rungs):
+        for small in reversed(self.members):
             if seen >= OPEN_ROWS and not small.allowed.all():
                 visible = keep_allowed_features(visible, small.allowed)
             learn_and_count(update, small.state, self.addresses.ids, visible, small.curve)
@@ -253,12 +253,12 @@ class SmallBudgets(Generic[S]):
     def _add_positions(self, rows: Rows, width: int) -> Rows:
         """Return the rows with positions for ids, making room for all of them."""
         self.addresses, positions = look_up_or_add(self.addresses, rows.indices, width)
-        room, old_room = self.addresses.ids.size, self.rungs[0].allowed.size
+        room, old_room = self.addresses.ids.size, self.members[0].allowed.size
         if old_room < room:
             present = slice(old_room)
-            self.rungs = [
+            self.members = [
                 moved(small, present, present, room)._replace(allowed=np.ones(room, bool))
-                for small in self.rungs
+                for small in self.members
             ]
         return rows._replace(indices=positions)
 
@@ -267,7 +267,7 @@ class SmallBudgets(Generic[S]):
         table, ids, _ = self.addresses
         indptr, positions = np.zeros_like(rows.indptr), np.empty(rows.indices.size, np.int32)
         values = np.empty_like(rows.values)
-        filled = keep_known(
+        filled = copy_table_entries(
             self.marks,
             table,
             ids,
@@ -285,7 +285,7 @@ class SmallBudgets(Generic[S]):
 
         ``best`` has the features that the main learner keeps, best first.
         """
-        for small in self.rungs:
+        for small in self.members:
             if small.curve.grid.size > 1:
                 ids, _, ranks = kept(small.state)
                 rank_slots(small.curve, ranks, ids)
@@ -293,7 +293,7 @@ class SmallBudgets(Generic[S]):
             return
         members = np.empty(0, np.int64)
         chosen = []
-        for small in self.rungs:
+        for small in self.members:
             members = np.append(members, kept(small.state)[0])
             chosen.append(np.append(members, best[: candidate_count(small.budget)]))
         self._choose(chosen)
@@ -304,7 +304,7 @@ class SmallBudgets(Generic[S]):
         old_addresses, ids = self.addresses, np.unique(chosen[-1])
         self._look_up(ids)
         old_positions = look_up(old_addresses, ids)
-        for number, (small, wanted) in enumerate(zip(self.rungs, chosen, strict=True)):
+        for number, (small, wanted) in enumerate(zip(self.members, chosen, strict=True)):
             allowed = np.zeros(ids.size, np.bool_)
             allowed[look_up(self.addresses, wanted)] = True
             is_retained = allowed & (old_positions >= 0)
@@ -312,16 +312,16 @@ class SmallBudgets(Generic[S]):
             for name in names_of_positions(type(state)):
                 members = look_up(self.addresses, old_addresses.ids[getattr(state, name)])
                 state = changed(state, **{name: members.clip(0).astype(np.int64)})
-            self.rungs[number] = small._replace(state=state, allowed=allowed)
+            self.members[number] = small._replace(state=state, allowed=allowed)
 
     def _look_up(self, ids: I64) -> None:
         self.addresses, self.marks = table_addresses(ids, SPARSENESS * ids.size), marks_of(ids)
 
     def swap_classes(self, negate: Callable[[S], None]) -> None:
         """Swap the two classes."""
-        for number, small in enumerate(self.rungs):
+        for number, small in enumerate(self.members):
             negate(small.state)
-            self.rungs[number] = small._replace(calibration=swap_calibration(small.calibration))
+            self.members[number] = small._replace(calibration=swap_calibration(small.calibration))
 
     # ---- to and from a model
 
@@ -329,7 +329,7 @@ class SmallBudgets(Generic[S]):
         """Return everything that was learned, by name."""
         used = self.addresses.used
         arrays: Arrays = {PREFIX + "ids": self.addresses.ids[:used]}
-        for small in self.rungs:
+        for small in self.members:
             arrays |= arrays_of(small, small.prefix, features=used)
         return arrays
 
@@ -337,7 +337,7 @@ class SmallBudgets(Generic[S]):
         """Return the specifications of the arrays in a model."""
         features = "rung_features"
         schema = {PREFIX + "ids": ArraySpec((features,), 0, "width", dtype=np.int64)}
-        for small in self.rungs:
+        for small in self.members:
             sizes = {"features": features, "budget": small.budget, "grid": small.curve.grid.size}
             schema |= {
                 name: resized(spec, sizes) for name, spec in schema_of(small, small.prefix).items()
@@ -349,8 +349,8 @@ class SmallBudgets(Generic[S]):
         ids = arrays[PREFIX + "ids"]
         ensure(np.unique(ids).size == ids.size, "a feature appears twice in its small budgets")
         self._look_up(ids)
-        for number, initial in enumerate(self.rungs):
-            small = self.rungs[number] = with_arrays(initial, arrays, initial.prefix)
+        for number, initial in enumerate(self.members):
+            small = self.members[number] = with_arrays(initial, arrays, initial.prefix)
             ensure(
                 np.array_equal(small.curve.grid, initial.curve.grid),
                 "its small budgets do not match its grid",
@@ -370,7 +370,9 @@ def keep_allowed_features(rows: Rows, allowed: Bool) -> Rows:
         np.empty_like(rows.indices),
         np.empty_like(rows.values),
     )
-    filled = keep_allowed(allowed, rows.indptr, rows.indices, rows.values, indptr, indices, values)
+    filled = copy_allowed_entries(
+        allowed, rows.indptr, rows.indices, rows.values, indptr, indices, values
+    )
     return rows._replace(indptr=indptr, indices=indices[:filled], values=values[:filled])
 
 

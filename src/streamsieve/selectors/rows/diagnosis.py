@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...errors import spell
 from ...targets import show
-from ..diagnosis import Look, Remark, Scales
+from ..diagnosis import DataSample, Finding, Scales
 from ..parameters import parameters_of
 from .targets import Classes
 
@@ -30,28 +30,28 @@ JUDGED_FROM = 0.15
 MIN_ADVANTAGE = 0.01  # as a share of the largest possible advantage
 
 
-def diagnose_rows(learner: RowResults, look: Look) -> list[Remark | None]:
+def diagnose_rows(learner: RowResults, sample: DataSample) -> list[Finding | None]:
     """Return the remarks on a learner that has learned all rows."""
     target = learner.memory.target
-    remarks = [
+    findings = [
         (
             compare_with_majority(learner, target)
             if isinstance(target, Classes)
             else compare_with_mean(learner)
         )
     ]
-    if learner.options.chooses_number:
-        remarks.append(
+    if learner.options.chooses_budget:
+        findings.append(
             check_grid_edge(
                 learner.curve_["n_features"], learner.n_features_selected_, learner.features.width
             )
         )
     if learner.options.normalize in (False, "l2") and learner.memory.kept_table is None:
-        remarks.append(check_scales(look.scales(), learner))
-    return [*remarks, check_rounding(learner)]
+        findings.append(check_scales(sample.scales(), learner))
+    return [*findings, check_rounding(learner)]
 
 
-def compare_with_majority(learner: RowResults, target: Classes) -> Remark | None:
+def compare_with_majority(learner: RowResults, target: Classes) -> Finding | None:
     """Return a remark if always predicting the largest class is as good.
 
     It is a note if the scores separate the classes.
@@ -72,7 +72,7 @@ def compare_with_majority(learner: RowResults, target: Classes) -> Remark | None
         f" not clearly fewer than by predicting {show(labels.classes[largest])} for all of them"
         f" ({majority_mistakes:,})"
     )
-    return Remark(
+    return Finding(
         "majority",
         "note" if scores_separate else "warning",
         message,
@@ -80,7 +80,7 @@ def compare_with_majority(learner: RowResults, target: Classes) -> Remark | None
     )
 
 
-def compare_with_mean(learner: RowResults) -> Remark | None:
+def compare_with_mean(learner: RowResults) -> Finding | None:
     """Return a remark if always predicting the mean of the target is as good."""
     rows, r2 = learner.n_rows_, learner.r2_
     if r2 is None or rows < ROWS_FOR_NUMBERS or r2 > STANDARD_ERRORS * np.sqrt(2.0 / rows):
@@ -90,18 +90,18 @@ def compare_with_mean(learner: RowResults) -> Remark | None:
         f" {r2:.3f})"
     )
     if learner.options.normalize != "auto":
-        return Remark("mean", "warning", message, f"try {spell('normalize', 'auto')}")
+        return Finding("mean", "warning", message, f"try {spell('normalize', 'auto')}")
     if parameters_of(learner.params).get("gamma", "auto") != "auto":
-        return Remark("mean", "warning", message, f"try {spell('gamma', 'auto')}")
+        return Finding("mean", "warning", message, f"try {spell('gamma', 'auto')}")
     if parameters_of(learner.params).get("loss") == "squared":
         huber, epochs = spell("loss", "huber"), spell("n_epochs", 3)
-        return Remark(
+        return Finding(
             "mean",
             "warning",
             message,
             f"try {huber} if there are outliers, or {epochs} with few rows",
         )
-    return Remark("mean", "warning", message, "try another number of features")
+    return Finding("mean", "warning", message, "try another number of features")
 
 
 def separates(hits: NDArray[np.int64], rows: NDArray[np.int64]) -> bool | None:
@@ -150,7 +150,7 @@ def choose_advice(learner: RowResults, counts: NDArray[np.int64]) -> str:
     )
 
 
-def check_grid_edge(grid: NDArray[np.int64], chosen: int, width: int) -> Remark | None:
+def check_grid_edge(grid: NDArray[np.int64], chosen: int, width: int) -> Finding | None:
     """Return a remark if ``n_features_to_select='auto'`` chose the first or last number."""
     smallest, largest = int(grid[0]), int(grid[-1])
     if chosen == largest < width:
@@ -159,17 +159,17 @@ def check_grid_edge(grid: NDArray[np.int64], chosen: int, width: int) -> Remark 
             f"{spell('n_features_to_select', 'auto')} chose {largest:,}, the largest number it"
             " tried; more may be better"
         )
-        return Remark("edge of grid", "warning", message, f"try {spell('curve', larger_numbers)}")
+        return Finding("edge of grid", "warning", message, f"try {spell('curve', larger_numbers)}")
     if chosen == smallest > 1:
         message = (
             f"{spell('n_features_to_select', 'auto')} chose {smallest:,}, the smallest number it"
             " tried; fewer may be enough"
         )
-        return Remark("edge of grid", "note", message, f"try {spell('curve', True)}")
+        return Finding("edge of grid", "note", message, f"try {spell('curve', True)}")
     return None
 
 
-def check_scales(scales: Scales, learner: RowResults) -> Remark | None:
+def check_scales(scales: Scales, learner: RowResults) -> Finding | None:
     """Return a remark if columns differ widely in size and the normalisation keeps that."""
     if not scales.ids.size:
         return None
@@ -182,10 +182,10 @@ def check_scales(scales: Scales, learner: RowResults) -> Remark | None:
         f" those of {title(int(scales.ids[small]))} {scales.sizes[small]:.3g}, and"
         f" {spell('normalize', learner.options.normalize)} keeps these scales"
     )
-    return Remark("scales", "note", message, f"try {spell('normalize', 'auto')}")
+    return Finding("scales", "note", message, f"try {spell('normalize', 'auto')}")
 
 
-def check_rounding(learner: RowResults) -> Remark | None:
+def check_rounding(learner: RowResults) -> Finding | None:
     """Return a remark if centred values were rounded to float32 and hardly vary any more."""
     memory = learner.memory
     scaling, moments = memory.scaling, memory.moments
@@ -214,15 +214,17 @@ def check_rounding(learner: RowResults) -> Remark | None:
             f"the values of {title}, about {mean:.8g}, differ by {spread[worst]:.3g}, which float32"
             " can hardly represent"
         )
-        return Remark("rounded", "warning", message, "subtract the mean of such columns beforehand")
+        return Finding(
+            "rounded", "warning", message, "subtract the mean of such columns beforehand"
+        )
     message = (
         f"the values of {title} are all {mean:.8g} as float32, which loses differences below 1 in"
         " 10^7"
     )
-    return Remark("rounded", "note", message, "if they differ, subtract their mean beforehand")
+    return Finding("rounded", "note", message, "if they differ, subtract their mean beforehand")
 
 
-def check_precisions(is_at_limit: NDArray[np.bool_], gamma: float | str) -> Remark | None:
+def check_precisions(is_at_limit: NDArray[np.bool_], gamma: float | str) -> Finding | None:
     """Return a remark if precisions of kept features are at the limit of float32."""
     is_limited = is_at_limit.reshape(len(is_at_limit), -1).any(axis=1)
     count = np.count_nonzero(is_limited)
@@ -232,7 +234,7 @@ def check_precisions(is_at_limit: NDArray[np.bool_], gamma: float | str) -> Rema
         f"the precisions of {count:,} of {is_limited.size:,} kept features are beyond what float32"
         " holds, and alike"
     )
-    return Remark(
+    return Finding(
         "precision",
         "warning",
         message,

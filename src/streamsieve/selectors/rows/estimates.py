@@ -44,7 +44,7 @@ class MergeRule(NamedTuple):
         base, *parts = learners
         half_life = math.inf if base.options.forget is None else base.options.forget
         retained = tuple(2.0 ** (-(part.n_learned - base.n_learned) / half_life) for part in parts)
-        return cls(retained, 1.0 / (parts[0].memory.times if divisor is None else divisor))
+        return cls(retained, 1.0 / (parts[0].memory.row_multiplier if divisor is None else divisor))
 
     def merge(self, estimates: Sequence[Estimates]) -> Estimates:
         """Return the estimates of base and parts as one."""

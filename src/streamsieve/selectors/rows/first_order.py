@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...blocks import RowBlock
-from ...kernels.rows.batch import ALL_MARKED, Rows, keep_known
+from ...kernels.rows.batch import ALL_MARKED, Rows, copy_table_entries
 from ...kernels.rows.curve import Curve
 from ...kernels.rows.first_order import (
     ON_LOSS,
@@ -31,7 +31,7 @@ from ...kernels.rows.partial import (
     SPREAD,
     PartialState,
     RandomState,
-    choose,
+    choose_attributes,
     partial_update,
     random_update,
 )
@@ -431,7 +431,7 @@ class PartialRule(RowRule[PartialState]):
             memory.grow(memory.declared_width)
         state = memory.state
         if not state.question[PENDING]:
-            choose(state, memory.random, self.epsilon, memory.declared_width)
+            choose_attributes(state, memory.random, self.epsilon, memory.declared_width)
             state.question[PENDING] = 1
         return np.array(state.asked[: state.question[ASKED]])
 
@@ -491,7 +491,7 @@ class PartialRule(RowRule[PartialState]):
             indptr = np.zeros(block.n_rows + 1, np.int64)
             indices, values = np.empty(block.n_nonzero, np.int32), np.empty_like(block.values)
             entries = block.indptr, block.indices, block.values
-            kept = keep_known(
+            kept = copy_table_entries(
                 ALL_MARKED, lookup.table, lookup.ids, *entries, indptr, indices, values
             )
             matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()

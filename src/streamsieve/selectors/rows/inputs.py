@@ -142,10 +142,10 @@ class RowInputs:
         """Return rows with positions for ids, scaled as for learning but for their length."""
         if self.asks:
             memory.moments.dense[0] = block.dense
-            return memory.placed(block)
+            return memory.assign_positions(block)
         if memory.scaling is not None:
-            return memory.placed(memory.scaling.scale(block, learn=True))
-        block = memory.placed(block)
+            return memory.assign_positions(memory.scaling.scale(block, learn=True))
+        block = memory.assign_positions(block)
         return standardize_block(block, memory.moments, learn=True) if self.standardizes else block
 
     # ---- predicting

@@ -34,7 +34,7 @@ from .curves import (
 )
 from .inputs import RowInputs, intercept_share
 from .memory import (
-    MAX_TIMES,
+    MAX_ROW_MULTIPLIER,
     STATE,
     TARGET,
     RowMemory,
@@ -161,7 +161,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         )
         random = np.random.default_rng(options.random_state)
         curve = small_budgets = None
-        if options.curve is not False or options.chooses_number:
+        if options.curve is not False or options.chooses_budget:
             *small_grids, main_grid = split_grid(grid_of(options.curve, budget))
             curve = start_curve(main_grid, target.n_vectors)
             if small_grids:
@@ -182,7 +182,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             declared_width=width,
             width=width,
             curve=curve,
-            rungs=small_budgets,
+            small_budgets=small_budgets,
         )
         if inputs.chooses_scales:
             memory.scaling = AutoScaling()
@@ -220,7 +220,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
                 "some rows have names and some have ids; give all rows with names or all with ids"
             )
         check_sample_weights(block, n_rows)
-        block = block.without_weightless()
+        block = block.without_zero_weights()
         if self.needs_width and block.n_features > memory.declared_width:
             raise DataError(
                 f"{prefix(block.origin)}the rows have {block.n_features:,} features, but"
@@ -234,7 +234,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             )
         self.inputs.check_density(block, memory)
         encoded = memory.target.encode(block.y, block.origin, None if self.is_shard else n_rows)
-        self.features.refuse_more(block.n_features, block.origin)
+        self.features.check_width(block.n_features, block.origin)
         memory.target.check_weights(block, encoded, n_rows)
         return block, encoded
 
@@ -244,8 +244,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         memory.target.learn_classes(encoded)
         if encoded.swap:
             self.rule.negate(memory.state)
-            if memory.rungs is not None:
-                memory.rungs.swap_classes(self.rule.negate)
+            if memory.small_budgets is not None:
+                memory.small_budgets.swap_classes(self.rule.negate)
             if memory.warm_up is not None:
                 memory.warm_up.swap_classes()
         memory.exact = memory.exact and block.values.dtype == np.float64
@@ -258,7 +258,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             stop = warm_up.stop(block, at)
             self._warm_up(warm_up, block.rows(at, stop), answers[at:stop])
             at = stop
-        self.features.widen(self.memory.width)
+        self.features.set_width(self.memory.width)
 
     def _warm_up(self, warm_up: WarmUp, block: RowBlock, answers: NDArray[Any]) -> None:
         """Learn some of the first rows.
@@ -276,7 +276,11 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         if old.has_chosen(scaling, target):
             return
         memory = self._memory = self.make_memory(target, old.declared_width, old.budget)
-        memory.warned, memory.times, memory.exact = old.warned, old.times, old.exact
+        memory.warned, memory.row_multiplier, memory.exact = (
+            old.warned,
+            old.row_multiplier,
+            old.exact,
+        )
         if old.addresses.direct:
             memory.reuse_arrays(old, rows[0].indices)
         memory.set_random_states(warm_up.random)
@@ -291,7 +295,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         """
         memory, rule, inputs = self.memory, self.rule, self.inputs
         update = partial(rule.update, memory=memory)
-        weights = memory.times * memory.target.weigh(answers, block.sample_weight)
+        weights = memory.row_multiplier * memory.target.weigh(answers, block.sample_weight)
         sample_weight = (
             np.ones(block.n_rows) if block.sample_weight is None else block.sample_weight
         )
@@ -306,17 +310,17 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             )
             learn_and_count(update, memory.state, memory.addresses.ids, rows, memory.curve)
             memory.target.judge(rows, sample_weight[at:stop])
-            if memory.rungs is not None:
+            if memory.small_budgets is not None:
                 by_id = rows._replace(indices=memory.addresses.ids_of(rows.indices))
-                counted_weights = sample_weight[at:stop] if self.options.chooses_number else None
-                memory.rungs.learn(by_id, memory.width, seen, counted_weights, update)
+                counted_weights = sample_weight[at:stop] if self.options.chooses_budget else None
+                memory.small_budgets.learn(by_id, memory.width, seen, counted_weights, update)
             memory.counts[0] += stop - at
             seen += stop - at
             if memory.curve is not None and next_ranking(seen - 1) == seen:
-                ids, _, ranks = self.kept_in(memory.state)
+                ids, _, ranks = self.kept_by_state(memory.state)
                 order = rank_slots(memory.curve, ranks, ids)
-                if memory.rungs is not None:
-                    memory.rungs.rank(self.kept_in, ids[order], seen)
+                if memory.small_budgets is not None:
+                    memory.small_budgets.rank(self.kept_by_state, ids[order], seen)
             at = stop
 
     @alone
@@ -335,19 +339,24 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             warnings.warn(message, UserWarning, stacklevel=10)
 
     @alone
-    def as_part(self, times: int) -> Self:
+    def start_shard(self, row_multiplier: int) -> Self:
         """Continue as one of several parts that learn different rows until they are merged.
 
-        For methods that merge. Every row counts ``times`` times, as if that many parts had such a
+        For methods that merge. Every row counts ``row_multiplier`` times, as if that many parts had such a
         row; merging divides by it.
         """
         if not self.method.merges:
             raise UsageError(CANNOT_MERGE.format(self.method.name))
-        if self.options.max_cells is not None and times != 1:
+        if self.options.max_cells is not None and row_multiplier != 1:
             raise UsageError(SHARED_CELLS)
-        expected = f"an integer from 1 to {MAX_TIMES:,}"
-        require(is_integer(times) and 1 <= times <= MAX_TIMES, "times", times, expected)
-        self.memory.times, self.is_shard = int(times), True
+        expected = f"an integer from 1 to {MAX_ROW_MULTIPLIER:,}"
+        require(
+            is_integer(row_multiplier) and 1 <= row_multiplier <= MAX_ROW_MULTIPLIER,
+            "row_multiplier",
+            row_multiplier,
+            expected,
+        )
+        self.memory.row_multiplier, self.is_shard = int(row_multiplier), True
         return self
 
     # ---- what was learned
@@ -356,18 +365,18 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
     def n_learned(self) -> int:
         return int(self.memory.counts[0])
 
-    def kept_in(self, state: Any) -> Kept:
+    def kept_by_state(self, state: Any) -> Kept:
         """Return the features that a state keeps."""
         return self.rule.kept(state, self.memory.addresses)
 
     def _kept_by_any(self) -> I64:
         """Return the ids of kept features, including those of small budgets."""
-        kept, *small = (self.kept_in(state).ids for state in self.memory.states())
+        kept, *small = (self.kept_by_state(state).ids for state in self.memory.states())
         return np.unique(np.concatenate([kept, *small])) if small else kept.copy()
 
     # ---- saving
 
-    def _saved(self) -> tuple[dict[str, Any], Arrays]:
+    def _state_to_save(self) -> tuple[dict[str, Any], Arrays]:
         memory, arrays = self.memory, self.memory.arrays()
         if isinstance(memory.target, Classes):
             classes = memory.target.labels.classes
@@ -408,7 +417,7 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         memory.restore(header, arrays, partial(rule.check, memory=memory))
         for state in memory.states():
             with np.errstate(all="ignore"):
-                ids, _, scores = self.kept_in(state)
+                ids, _, scores = self.kept_by_state(state)
             check_scores(scores)
             if not rule.keeps_all:  # all arrays were checked already
                 check_ids(ids, width)

@@ -55,7 +55,7 @@ from .warm_up import AutoScaling, WarmUp
 
 STRETCHED_BYTES = 1 << 26  # arrays of at least this size grow in place
 TABLE_BYTES = 28  # per feature of a table that has just grown: slots, and room for ids
-MAX_TIMES = 1 << 20  # the largest multiplier of rows
+MAX_ROW_MULTIPLIER = 1 << 20  # the largest multiplier of rows
 # Prefixes of the names of arrays in a model.
 STATE, MOMENTS, CURVE, TARGET = "state.", "moments.", "curve.", "target."
 NAMED = "named_ids"  # the ids of the features whose names a model has
@@ -83,7 +83,7 @@ class RowMemory(Generic[S]):
     declared_width: int
     width: int  # of the widest row
     curve: Curve | None = None
-    rungs: SmallBudgets[S] | None = None
+    small_budgets: SmallBudgets[S] | None = None
     scaling: AutoScaling | None = None  # of columns, where it is chosen automatically
     warm_up: WarmUp | None = None  # None once it has ended
     moments: Moments = field(default_factory=lambda: empty(Moments, features=0))
@@ -93,7 +93,7 @@ class RowMemory(Generic[S]):
     names: dict[int, str] | None = None  # of kept features, where ids are hashes of names
     # Rows, non-zeros.
     counts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(2, np.int64))
-    times: int = 1  # the multiplier of rows
+    row_multiplier: int = 1  # the multiplier of rows
     warned: bool = False  # True after a warning about rows sorted by class
     exact: bool = True  # False once a row came rounded to float32
 
@@ -106,7 +106,10 @@ class RowMemory(Generic[S]):
 
     def states(self) -> list[S]:
         """Return the states of the main learner and of its small budgets."""
-        return [self.state, *(small.state for small in (self.rungs.rungs if self.rungs else ()))]
+        return [
+            self.state,
+            *(small.state for small in (self.small_budgets.members if self.small_budgets else ())),
+        ]
 
     def has_chosen(self, scaling: AutoScaling | None, target: RowTarget) -> bool:
         """Return True if scales and first targets equal those of this memory."""
@@ -117,7 +120,7 @@ class RowMemory(Generic[S]):
 
     # ---- room for every feature
 
-    def placed(self, block: RowBlock) -> RowBlock:
+    def assign_positions(self, block: RowBlock) -> RowBlock:
         """Return the block with positions for ids, growing the state to hold them."""
         self.width = width = max(self.width, block.n_features)
         if self.kept_table is not None:
@@ -278,7 +281,7 @@ class RowMemory(Generic[S]):
             "used": self.addresses.used,
             "warned": self.warned,
             "exact": self.exact,
-            "times": self.times,
+            "times": self.row_multiplier,
             "random": self.random_states(),
             "warm_up": None if self.warm_up is None else self.warm_up.header(),
         }
@@ -308,7 +311,7 @@ class RowMemory(Generic[S]):
         arrays |= arrays_of(self.moments, MOMENTS, features=used)
         if self.curve is not None:
             arrays |= arrays_of(self.curve, CURVE)
-        for part in (self.scaling, self.warm_up, self.rungs):
+        for part in (self.scaling, self.warm_up, self.small_budgets):
             arrays |= {} if part is None else part.arrays()
         if self.names is not None:
             arrays |= {
@@ -330,7 +333,7 @@ class RowMemory(Generic[S]):
             schema |= schema_of(self.curve, CURVE)
         if header["warm_up"] is not None:
             schema |= WarmUp.schema(header["warm_up"], self.target.answers)
-        for part in (self.scaling, self.rungs):
+        for part in (self.scaling, self.small_budgets):
             schema |= {} if part is None else part.schema()
         return schema
 
@@ -377,7 +380,7 @@ class RowMemory(Generic[S]):
                 "the grid of its curve does not end at the budget",
             )
             ensure(
-                self.rungs is None or np.array_equal(grid, initial.grid),
+                self.small_budgets is None or np.array_equal(grid, initial.grid),
                 "its curve does not match its grid",
             )
         # Far faster than np.unique, which hashes.
@@ -389,12 +392,12 @@ class RowMemory(Generic[S]):
         )
         self.addresses = table_addresses(ids) if ids.size else direct_addresses(used)
         check(self.state, sizes, self.addresses.ids)
-        if self.rungs is not None:
-            self.rungs.restore(arrays, sizes, check)
+        if self.small_budgets is not None:
+            self.small_budgets.restore(arrays, sizes, check)
         self.counts = arrays["counts"]
         self.warned, self.exact = bool(header["warned"]), bool(header["exact"])
-        self.times = count_of(header, "times", MAX_TIMES)
-        ensure(self.times, "its rows count 0 times")
+        self.row_multiplier = count_of(header, "times", MAX_ROW_MULTIPLIER)
+        ensure(self.row_multiplier, "its rows count 0 times")
         self.declared_width = count_of(header, "declared_width", self.width)
         self.set_random_states(header["random"])
         if ids.size:

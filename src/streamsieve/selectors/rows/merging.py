@@ -9,7 +9,7 @@ Problem  All parts continued from one ``base`` and learned different rows. With 
          independent rows add up. A feature that a model has never seen has P = 1 and mu = 0.
 Steps    P is diagonal: where features are correlated, each part soon corrects the error of all of
          them, and the sum of the corrections of K parts goes up to K times too far. Repeated
-         merging makes that diverge. A part may therefore count every row c times (``as_part``),
+         merging makes that diverge. A part may therefore count every row c times (``start_shard``),
          from 1 to K, and both sums are divided by c: with K, weights become means of parts that
          stepped as far as one learner of all rows would, which is always safe (Ma, Smith, Jaggi,
          Jordan, Richtarik, Takac 2015). P is the same. Where precision decays, so does P0: in the
@@ -83,7 +83,7 @@ def merge_models(
     """Return one model of several parts that learned different rows, starting from ``base``.
 
     For methods that merge. What the parts add is divided by the multiplier of their rows
-    (``as_part``), or by another number. A single part whose rows counted once is returned as it is,
+    (``start_shard``), or by another number. A single part whose rows counted once is returned as it is,
     sharing its arrays.
     """
     if not method.merges:
@@ -91,7 +91,7 @@ def merge_models(
     if len(parts) > 1 and base.params.get("max_cells") is not None:
         raise UsageError(SHARED_CELLS)
     learners = load_learners(method, base, parts)
-    if len(parts) == learners[1].memory.times == 1 and divisor is None:
+    if len(parts) == learners[1].memory.row_multiplier == 1 and divisor is None:
         # Its kept features stay: a learner compares the features of a row, not all of them.
         return learners[1].model()
     first = learners[0]
@@ -191,7 +191,7 @@ def load_learners(method: Method, base: Model, parts: Sequence[Model]) -> list[R
         {name: learner.memory.target for name, learner in zip(models, learners, strict=True)}
     )
     feature_names = names_of(learners)
-    first, expected = learners[0].memory, learners[1].memory.times
+    first, expected = learners[0].memory, learners[1].memory.row_multiplier
     for name, learner in zip(models, learners, strict=True):
         memory = learner.memory
         names = names_of([learner])
@@ -199,9 +199,9 @@ def load_learners(method: Method, base: Model, parts: Sequence[Model]) -> list[R
             raise UsageError(f"{name} has feature names that differ from those of another part")
         if learner.features.encoding != learners[0].features.encoding:
             raise UsageError(f"{name} encodes the columns of tables differently from the base")
-        if learner is not learners[0] and memory.times != expected:
+        if learner is not learners[0] and memory.row_multiplier != expected:
             raise UsageError(
-                f"the rows of {name} count {memory.times:,} times, and those of part 1 {expected:,}"
+                f"the rows of {name} count {memory.row_multiplier:,} times, and those of part 1 {expected:,}"
                 " times"
             )
         if memory.budget != first.budget:
@@ -446,14 +446,14 @@ def merge_curves(
     curve = add_curves([memory.curve for memory in memories if memory.curve is not None])
     kept, _, scores = rule.kept(merged.state, merged.addresses)
     best = kept[rank_slots(curve, scores, kept)]
-    if merged.rungs is not None:
+    if merged.small_budgets is not None:
         merge_small_budgets(
             rule,
-            merged.rungs,
-            [memory.rungs for memory in memories if memory.rungs is not None],
+            merged.small_budgets,
+            [memory.small_budgets for memory in memories if memory.small_budgets is not None],
             merge_rule,
         )
-        merged.rungs.rank(
+        merged.small_budgets.rank(
             lambda state: rule.kept(state, merged.addresses), best, int(merged.counts[0])
         )
     return curve
@@ -468,8 +468,8 @@ def merge_small_budgets(
     """Fill small budgets with those of base and parts, for every feature that any of them sees."""
     ids = np.unique(np.concatenate([part.addresses.ids[: part.addresses.used] for part in parts]))
     merged.addresses = table_addresses(ids)
-    matching = zip(merged.rungs, *(part.rungs for part in parts), strict=True)
-    merged.rungs = [
+    matching = zip(merged.members, *(part.members for part in parts), strict=True)
+    merged.members = [
         merge_small_budget(rule, small, counterparts, parts, ids, merge_rule)
         for small, *counterparts in matching
     ]

@@ -47,7 +47,7 @@ class RowOptions:
     random_state: Seed = None
 
     @property
-    def chooses_number(self) -> bool:
+    def chooses_budget(self) -> bool:
         """Return True if the number of features is taken from the curve."""
         return self.n_features_to_select == AUTO
 

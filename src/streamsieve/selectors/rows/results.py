@@ -14,8 +14,8 @@ from ...kernels.rows.members import KEPT, MISTAKES, UPDATES
 from ...kernels.rows.scores import measure_squares
 from ...kernels.types import F64, I64
 from ...selection import Selection
-from ..base import Counters, Findings, Results
-from ..diagnosis import Look, Remark
+from ..base import Counters, Results, ResultSummary
+from ..diagnosis import DataSample, Finding
 from ..prediction import Predictor
 from ..serial import alone
 from .curves import complete_curve
@@ -37,8 +37,8 @@ class RowResults(Results):
         super().__init__(learner)
         self.n_rows_, self.n_nonzero_ = map(int, self.memory.counts)
         self.rule, self.inputs, self.options = learner.rule, learner.inputs, learner.options
-        self.predicts_with_all = self.rule.keeps_all
-        self.uses_lengths = not self.method.asks and self.inputs.unit_length(self.memory)
+        self.uses_all_features = self.rule.keeps_all
+        self.uses_row_lengths = not self.method.asks and self.inputs.unit_length(self.memory)
         if self.n_nonzero_ and self.method.name != "sofs":
             self.advice_if_empty = "try the method sofs"
         if "curve" in self.method.parameter_names:
@@ -125,7 +125,7 @@ class RowResults(Results):
 
         The curve is None if the number was given.
         """
-        if not self.options.chooses_number or not self.n_rows_:
+        if not self.options.chooses_budget or not self.n_rows_:
             return None, 0
         curve = complete_curve(self.memory, self.options.curve)
         return curve, self.memory.target.choose_number(curve, self.n_rows_)
@@ -136,15 +136,15 @@ class RowResults(Results):
     def answering_state(self) -> tuple[Any, F64 | None]:
         """Return the state that predicts, and its calibration if it is that of a small budget."""
         memory = self.memory
-        chooses = self.options.chooses_number and memory.rungs is not None
-        small = memory.rungs.find_for(self.n_features_selected_) if chooses else None
+        chooses = self.options.chooses_budget and memory.small_budgets is not None
+        small = memory.small_budgets.find_for(self.n_features_selected_) if chooses else None
         return (memory.state, None) if small is None else (small.state, small.calibration)
 
     @alone
     def weights(self) -> Kept:
         """Return the features that predictions use, ids ascending."""
-        ids, weights, scores = self.learner.kept_in(self.answering_state[0])
-        if self.options.chooses_number and not self.rule.keeps_all:
+        ids, weights, scores = self.learner.kept_by_state(self.answering_state[0])
+        if self.options.chooses_budget and not self.rule.keeps_all:
             best = np.lexsort((ids, -scores))[: self.n_features_selected_]
             ids, weights, scores = ids[best], weights[best], scores[best]
         order = np.argsort(ids)
@@ -156,14 +156,14 @@ class RowResults(Results):
         return ids[best], np.minimum(scores[best], MAX_SCORE)
 
     @alone
-    def kept_now(self) -> tuple[I64, F64] | None:
+    def current_selection(self) -> tuple[I64, F64] | None:
         memory, keeps_all = self.memory, self.rule.keeps_all
         entries = memory.width if keeps_all else min(memory.budget, memory.width)
         if entries > QUICKLY_READ and self.n_nonzero_ < WORTH_READING * entries:
             return None
-        if keeps_all or self.options.chooses_number:
+        if keeps_all or self.options.chooses_budget:
             return self.selected()
-        ids, _, scores = self.learner.kept_in(memory.state)
+        ids, _, scores = self.learner.kept_by_state(memory.state)
         return ids, scores
 
     def names_of(self, indices: I64) -> NDArray[Any] | None:
@@ -230,13 +230,13 @@ class RowResults(Results):
             target.classify,
             lambda scores: target.probabilities(scores, calibration),
             self.lock,
-            squares if self.uses_lengths else None,
+            squares if self.uses_row_lengths else None,
         )
 
     # ---- what is reported
 
     @alone
-    def findings(self) -> Findings:
+    def result_summary(self) -> ResultSummary:
         memory = self.memory
         curve = (
             None
@@ -250,13 +250,13 @@ class RowResults(Results):
             details["online_r2"] = r2
         if memory.scaling is not None:
             details["scales"] = memory.scaling.report(final=memory.warm_up is None)
-        return Findings(mistakes, updates, curve, details=details)
+        return ResultSummary(mistakes, updates, curve, details=details)
 
-    def remarks(self, selection: Selection, look: Look) -> list[Remark]:
-        row_remarks = [self.rule.remark(self.answering_state[0]), *diagnose_rows(self, look)]
+    def findings(self, selection: Selection, sample: DataSample) -> list[Finding]:
+        row_findings = [self.rule.finding(self.answering_state[0]), *diagnose_rows(self, sample)]
         return [
-            *(remark for remark in row_remarks if remark is not None),
-            *super().remarks(selection, look),
+            *(finding for finding in row_findings if finding is not None),
+            *super().findings(selection, sample),
         ]
 
     def evidence(self, selection: Selection) -> F64 | None:

@@ -14,7 +14,7 @@ from ...kernels.rows.scaling import NORMS, ROWS
 from ...kernels.rows.scores import score_rows
 from ...kernels.types import F64, I64
 from ...state import State, empty, negate
-from ..diagnosis import Remark
+from ..diagnosis import Finding
 from ..prediction import Scorer, Squares
 from .addresses import Addresses, look_up, table_addresses
 from .inputs import scale_to_unit_length
@@ -119,7 +119,7 @@ class RowRule(Generic[S]):
     def check(self, state: S, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
         """Raise ValueError if the arrays of a state from a file are inconsistent."""
 
-    def remark(self, state: S) -> Remark | None:
+    def finding(self, state: S) -> Finding | None:
         """Return a remark on the numbers in a state, or None."""
         return None
 

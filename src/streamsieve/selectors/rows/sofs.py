@@ -24,7 +24,7 @@ from ...kernels.types import F64, I32, I64
 from ...state import empty, negate
 from ...targets import ONLY_NUMBERS
 from ..base import ClassWeight, Method
-from ..diagnosis import Remark
+from ..diagnosis import Finding
 from ..parameters import GAMMAS, YES_OR_NO, between, ensure, one_of, parameter, together
 from . import integrity, options
 from .addresses import Addresses
@@ -318,7 +318,7 @@ class SecondOrderRule(MergingRule[S]):
         if self.by_signal:
             negate(state.cells[:, 1:])
 
-    def remark(self, state: Any) -> Remark | None:
+    def finding(self, state: Any) -> Finding | None:
         return check_precisions(state.excess[: state.counts[KEPT]] >= MAX_FLOAT32, self.gamma)
 
     # ---- merging
@@ -374,7 +374,7 @@ class SecondOrderRule(MergingRule[S]):
 
     def present_keys(self, state: Any) -> NDArray[Any]:
         """Return the current keys of kept features; the heap has lower bounds of them."""
-        return np.asarray(state.fresh)
+        return np.asarray(state.current_key)
 
     def scale(self, state: Any) -> float:
         return float(state.scale[0])
@@ -422,7 +422,7 @@ class SignalRule(SecondOrderRule[SignalState]):
         )
 
     def scores(self, state: SignalState, kept: int) -> F64:
-        return np.asarray(np.sqrt(state.fresh[:kept] * state.scale[0]))
+        return np.asarray(np.sqrt(state.current_key[:kept] * state.scale[0]))
 
     def merge_sums(
         self, state: SignalState, states: Sequence[SignalState], merge_rule: MergeRule
@@ -506,7 +506,7 @@ class ManyClassesRule(SecondOrderRule[SecondOrderState]):
             return -np.asarray(
                 (1.0 / (1.0 + state.excess[:kept].astype(np.float64) * state.scale[0])).sum(axis=1)
             )
-        return np.asarray(state.fresh[:kept] * np.sqrt(state.scale[0]))
+        return np.asarray(state.current_key[:kept] * np.sqrt(state.scale[0]))
 
     def cells(self, estimates: Estimates) -> NDArray[Any]:
         cells = super().cells(estimates)  # follow their bounds, which are not known yet

@@ -142,7 +142,7 @@ class Classes:
 
     def finish(self, n_rows: int, origin: str) -> None:
         """Raise DataError at the end of the data if all rows are of one class."""
-        self.labels.refuse_one_class(origin)
+        self.labels.check_two_classes(origin)
 
     # ---- what was learned
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...blocks import RowBlock
 from ...errors import DataError, ParameterError, UsageError, prefix
-from ...kernels.rows.batch import balance
+from ...kernels.rows.batch import apply_class_weights
 from ...targets import Encoded, Labels, show
 from ..base import ClassWeight
 from ..parameters import MAX_WEIGHT, is_number, require
@@ -105,7 +105,7 @@ def row_weights(
         by_class[-len(class_labels) :] = [weight_of(label, class_weight) for label in class_labels]
         return weights * by_class[codes]
     if class_weight is not None:
-        balance(codes, labels.counts + 1, class_weight == "balanced", weights)
+        apply_class_weights(codes, labels.counts + 1, class_weight == "balanced", weights)
     return weights
 
 
