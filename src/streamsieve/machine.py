@@ -131,7 +131,7 @@ def refuse_beyond_memory(needed: int, what: str, advice: str) -> None:
         )
 
 
-def program_loaded() -> None:
+def note_program_loaded() -> None:
     """Record that a first block was learned: the program is loaded, and compiled."""
     for limit in _limits:
         limit.program = 0

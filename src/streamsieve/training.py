@@ -17,7 +17,7 @@ from .blocks import ColumnBlock, RowBlock
 from .class_search import train_with_all_classes
 from .errors import DataError, UsageError
 from .kernels.jit import compile_seconds
-from .machine import program_loaded, refuse_beyond_limit
+from .machine import note_program_loaded, refuse_beyond_limit
 from .recording import Recording, Trace, next_look
 from .selectors.base import AnyLearner
 from .selectors.diagnosis import DataSample, Finding, RowSample, describe_no_groups
@@ -304,7 +304,7 @@ def train_with(
         for part, ends_block in parts:
             with clock.learning():
                 learner.partial_fit_block(part)
-                program_loaded()
+                note_program_loaded()
                 refuse_beyond_limit()
                 if recording is not None:
                     recording.look(learner)
