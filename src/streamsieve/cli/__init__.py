@@ -17,6 +17,7 @@ from ..errors import DataError, RunError, UsageError, prefix, spelling_as
 from .about import completion, methods
 from .commands import apply, convert, generate, info, predict, report, select
 from .comparing import compare
+from .doctor import doctor
 from .parameters import OptionSpelling
 from .terminal import MAX_LINE_LENGTH, begin_notes, printable, remark, say
 
@@ -34,6 +35,29 @@ class Terminated(KeyboardInterrupt):
     def __init__(self, number: int) -> None:
         super().__init__(f"ended by {signal.Signals(number).name}")
         self.number = number
+
+
+TASKS = {  # the commands of each, with an example
+    "Select features": {
+        "select": "select train.svm.xz -k 100 --test test.svm.xz -o run",
+        "apply": "apply run new.svm -o reduced.svm",
+        "predict": "predict run new.svm -o labels.csv",
+    },
+    "Judge a selection": {
+        "compare": "compare train.svm.xz -m sofs -m chi2 -k 10,50 -o comparison",
+        "report": "report run -o report.html",
+    },
+    "Prepare data": {
+        "info": "info train.csv --target y",
+        "convert": "convert train.svm train.arrow",
+        "generate": "generate clicks --rows 20000 -o clicks.svm",
+    },
+    "Help": {
+        "methods": "methods sofs",
+        "doctor": "doctor",
+        "completion": "completion bash",
+    },
+}
 
 
 class Group(click.Group):
@@ -63,6 +87,16 @@ class Group(click.Group):
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)  # in order of use, not alphabetically
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands by task, each with an example."""
+        for task, examples in TASKS.items():
+            with formatter.section(task):
+                lines = [(name, self.commands[name].get_short_help_str(80)) for name in examples]
+                formatter.write_dl(lines, col_max=12)
+                formatter.write_paragraph()
+                for example in examples.values():
+                    formatter.write_text(f"$ streamsieve {example}")
 
     def invoke(self, ctx: click.Context) -> Any:
         warnings.showwarning = _show_warning
@@ -190,6 +224,7 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
         generate,
         info,
         methods,
+        doctor,
         completion,
     ],
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -199,10 +234,4 @@ def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
 )
 @click.version_option(package_name="streamsieve", message="%(prog)s %(version)s")
 def main() -> None:
-    """Select a small number of good features from wide, long or endless data, in one pass.
-
-    \b
-    streamsieve select train.svm.xz -k 100 --test test.svm.xz -o run
-    streamsieve apply run new.svm -o reduced.svm
-    streamsieve predict run new.svm
-    """
+    """Select a small number of good features from wide, long or endless data, in one pass."""
