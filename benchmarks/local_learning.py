@@ -5,8 +5,8 @@
 230 rows an arm, sigma 2, lambda 1, from a float32 array in memory; every size in a process of its
 own, after a first small run. The paper's times are those of its section 3.1 (a Pentium 4 of 2.8
 GHz; 100, 1,000 and 20,000 features); at 100,000 it ran out of memory. A run writes its section of
-docs/explanation/performance.md. ``--pictures`` draws the weights and the convergence of the paper's figures 4
-and 8 instead, for docs/methods/local-learning.md (matplotlib).
+docs/explanation/performance.md. ``--pictures`` draws the weights and the convergence of the paper's
+figures 4 and 8 instead, for docs/methods/local-learning.md (matplotlib).
 """
 
 from __future__ import annotations

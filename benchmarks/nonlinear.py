@@ -6,7 +6,8 @@ Local learning, ReliefF and I-RELIEF, scikit-rebate's ReliefF and MultiSURF, sci
 information, on the same data from memory: the spiral of Sun, Todorovic, Goodison 2008 (460 rows),
 one of 1.5 turns, and XOR of the signs of two features (400 rows, a margin of 0.2 around the axes),
 with 10 to 5,000 standard normal features. Three seeds; found: in how many of them both relevant
-features have a larger score than every other. A run writes its section of docs/explanation/performance.md.
+features have a larger score than every other. A run writes its section of
+docs/explanation/performance.md.
 """
 
 from __future__ import annotations

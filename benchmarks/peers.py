@@ -5,8 +5,8 @@
 The peers come with ``pip install "streamsieve[benchmark]"``; one that is not there is omitted and
 named. X1 and X2 are generated as text into the system's folder for temporary files, the real sets
 decompressed there, and all of it is kept. ``--quick`` takes a few rows of each, to see that
-everything works. A whole run writes its section of docs/explanation/performance.md; a quick or partial one only
-prints.
+everything works. A whole run writes its section of docs/explanation/performance.md; a quick or
+partial one only prints.
 """
 
 from __future__ import annotations

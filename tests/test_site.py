@@ -1,4 +1,4 @@
-"""The documentation site: every public name has a page, every page is reached, every link leads somewhere."""
+"""The site: every public name has a page, every page is in the contents, every link works."""
 
 from __future__ import annotations
 

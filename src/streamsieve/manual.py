@@ -1,7 +1,7 @@
 """Descriptions of methods and their parameters, from docstrings and parameter checks.
 
-There is no second list of parameters. Their meaning is in the docstring, under ``Parameters``; the
-allowed values are in the message of their checks for a value that is never valid.
+Parameters are not listed a second time. Their meaning is in the docstring, under ``Parameters``;
+the allowed values are in the message of their checks for a value that is never valid.
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def test_a_run_that_is_asked_to_end_keeps_its_checkpoint(
     assert output == ""
     said = "interrupted" if number == signal.SIGINT else f"ended by {number.name}"
     assert messages.splitlines()[-2:] == [
-        f"go on from the last checkpoint with: streamsieve select --resume {folder}",
+        f"resume from the last checkpoint with: streamsieve select --resume {folder}",
         f"streamsieve: error: {said}",
     ]
     assert sorted(path.name for path in folder.iterdir()) == ["checkpoint", "run.json"]

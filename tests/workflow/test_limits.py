@@ -30,6 +30,7 @@ from streamsieve.machine import (
 )
 from streamsieve.runs import RunDirectory
 from streamsieve.selectors.matrix import weighing
+from streamsieve.selectors.rows.memory import bytes_written
 from streamsieve.selectors.rows.sofs import SOFS
 from streamsieve.sources import buckets, delimited_text, transpose
 from streamsieve.sources.arrays import ArraySource
@@ -425,7 +426,7 @@ def test_arrays_for_ids_are_counted_by_what_was_written():
     learner.partial_fit_block(
         RowBlock(np.array([0, 2]), np.array([3, 9]), np.ones(2, np.float32), np.array([1]), 10**6)
     )
-    assert learner.memory._written() < 100
+    assert bytes_written(learner.memory) < 100
     assert sum(array.nbytes for _, _, array in learner.memory.per_feature_arrays()) >= 10**6
 
 

@@ -329,9 +329,9 @@ def predict(
     short_help="Write data in another format, or by columns.",
     help=(
         "Write DATA, one or more files, to OUTPUT in the format its suffix names:"
-        f" {formats.writable_formats()}.\n\nWith --columns, rows that do not fit in memory are transposed"
-        " through a folder beside OUTPUT. After an interruption, the same command continues where"
-        " it was."
+        f" {formats.writable_formats()}.\n\nWith --columns, rows that do not fit in memory are"
+        " transposed through a folder beside OUTPUT. After an interruption, the same command"
+        " continues where it was."
     ),
 )
 @DATA

@@ -118,7 +118,7 @@ class Supervisor:
         """Set the count of losses of a worker back to 0.
 
         Call it when ``start_worker`` would now start the worker from a later state. An answer alone
-        is no progress: a worker that is lost after each answer would be restarted forever.
+        is not progress: a worker that is lost after each answer would be restarted forever.
         """
         self._losses_without_progress[worker] = 0
 

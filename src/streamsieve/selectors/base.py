@@ -436,17 +436,10 @@ class Learner(ABC, Generic[B, M]):
 
     def use_source(self, source: DataSource) -> None:
         """Store how the source calls feature 0, for messages, and how table columns are encoded."""
-        self.check_no_weight(source.facts.weight)
+        check_supports_weight(self.method, source.facts.weight)
         encoding = source.encoding  # None or plain for unencoded numbers
         self.features.first_id, self.features.kept = source.facts.first_id, source.facts.kept
         self.features.encoding = None if encoding is None or encoding.is_plain else encoding
-
-    def check_no_weight(self, weight: str | None) -> None:
-        """Raise an error for a column of weights, unless the method learns row by row."""
-        if self.reads != "rows":
-            check_no_weight(
-                weight, f"{self.method.name} does not learn row by row and cannot weigh rows"
-            )
 
     @alone
     def reset(self) -> None:
@@ -546,3 +539,9 @@ class Learner(ABC, Generic[B, M]):
 
 
 AnyLearner = Learner[Any, Any]  # for code that treats all methods alike
+
+
+def check_supports_weight(method: Method, weight: str | None) -> None:
+    """Raise UsageError for a column of weights, unless the method learns row by row."""
+    if method.reads != "rows":
+        check_no_weight(weight, f"{method.name} does not learn row by row and cannot weigh rows")

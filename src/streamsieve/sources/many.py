@@ -256,8 +256,8 @@ def open_many(
 ) -> ManySource:
     """Return files of one kind as one source.
 
-    ``columns`` are the features of tables, if not all columns are. ``apply_options`` sets how all files
-    are read, for formats that can be read in several ways.
+    ``columns`` are the features of tables, if not all columns are. ``apply_options`` sets how all
+    files are read, for formats that can be read in several ways.
     """
     first = as_row_source(open_file(files[0], columns))
     parts = [first]

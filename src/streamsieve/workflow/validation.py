@@ -11,7 +11,7 @@ from ..errors import UsageError, spell
 from ..registry import METHODS, find_method
 from ..runs import RunRequest
 from ..runs.request import is_proper_fraction
-from ..selectors.base import AnyLearner
+from ..selectors.base import AnyLearner, check_supports_weight
 from ..sources.base import check_no_weight
 from ..sources.groups import parse_groups
 
@@ -34,7 +34,7 @@ def refuse_options(learner: AnyLearner, request: RunRequest, test: Any) -> None:
             f"{method} selects features and does not predict, so there is no accuracy to test;"
             " apply the selection and train a model on the reduced data"
         )
-    learner.check_no_weight(request.read.weight)
+    check_supports_weight(learner.method, request.read.weight)
     if request.resamples is not None:
         check_no_weight(
             request.read.weight, "subsamples have no weights", f"{spell('resamples')} or "

@@ -3,7 +3,7 @@
 The columns in the pool are standardised, so that a fit needs only their correlations. It computes
 posterior weights by coordinate updates: a weight is 0 or normal, and the probability and variance
 of weights and the variance of errors are learned in the same sweeps (a spike and slab; Carbonetto,
-Stephens 2012, fit such models so). There is no step length and no penalty to choose.
+Stephens 2012, fit such models so). It needs neither a step length nor a penalty.
 """
 
 from __future__ import annotations

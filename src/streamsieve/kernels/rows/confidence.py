@@ -36,10 +36,10 @@ SCALE = array(1, low=MIN_SCALE, below=2.0, start=1)
 class ConfidenceState(NamedTuple):
     """The state of SOFS: ``cells`` has one entry per feature, other arrays one per kept feature.
 
-    A cell >= 0 holds the bits of a float32 made by ``clip_precision``: the precision above its start,
-    ``(1/S_jj - 1) / scale``, of a feature that is not kept. A cell < 0 gives the slot of a kept
-    feature, ``-1 - cell``. A zero is a feature never seen, so the state starts with an array of
-    zeros, which takes no memory until it is touched.
+    A cell >= 0 holds the bits of a float32 made by ``clip_precision``: the precision above its
+    start, ``(1/S_jj - 1) / scale``, of a feature that is not kept. A cell < 0 gives the slot of a
+    kept feature, ``-1 - cell``. A zero is a feature never seen, so the state starts with an array
+    of zeros, which takes no memory until it is touched.
     """
 
     cells: I32 = array("features", below=BITS_OF_INFINITY)

@@ -46,10 +46,10 @@ class SignalState(NamedTuple):
     """The state of SOFS: ``cells`` has one row per feature, other arrays one per kept feature.
 
     A row of ``cells`` has the precision above its start, ``(1/S - 1) / scale``, made by
-    ``clip_precision``, and the shadow weight of a feature that is not kept. If the sign bit of the first
-    entry is set, it gives the slot of a kept feature instead, ``-1 - bits``. A row of zeros is a
-    feature never seen. In fixed memory, where features that are not kept share cells, no cell gives
-    a slot.
+    ``clip_precision``, and the shadow weight of a feature that is not kept. If the sign bit of the
+    first entry is set, it gives the slot of a kept feature instead, ``-1 - bits``. A row of zeros
+    is a feature never seen. In fixed memory, where features that are not kept share cells, no cell
+    gives a slot.
     """
 
     # excess, weight; in fixed memory one row per cell

@@ -2,8 +2,8 @@
 
 In some states the first entry of a cell is a float32 or, with its sign bit set, the slot of a kept
 feature. Extreme data and parameters can turn a precision into a negative number, -0.0 or a NaN of
-either sign; ``clip_precision`` lets none of them through. Every number stored in such an entry passes
-through it, so no arithmetic can produce an index.
+either sign; ``clip_precision`` lets none of them through. Every number stored in such an entry
+passes through it, so no arithmetic can produce an index.
 
 Late rows get stochastic rounding. A float32 has 24 bits: after 2^24 rows of similar size a sum of
 squares would stop growing, and features that appear later would never be kept. From row

@@ -230,7 +230,7 @@ FAST_OSFS = Method(
     BOTH,
     rule=FastOsfsRule,
     check_variants=OSFS_VARIANTS,
-    doc_override="""Fast-OSFS: OSFS that tests a new feature first, then the others given sets with it.
+    doc_override="""Fast-OSFS: OSFS that tests a new feature first, and the others only with it.
 
     A new feature that is redundant given kept ones is dropped at once. Otherwise the kept features
     are tested only given sets that contain the new one.

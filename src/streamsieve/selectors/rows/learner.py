@@ -342,8 +342,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
     def start_shard(self, row_multiplier: int) -> Self:
         """Continue as one of several parts that learn different rows until they are merged.
 
-        For methods that merge. Every row counts ``row_multiplier`` times, as if that many parts had such a
-        row; merging divides by it.
+        For methods that merge. Every row counts ``row_multiplier`` times, as if that many parts had
+        such a row; merging divides by it.
         """
         if not self.method.merges:
             raise UsageError(CANNOT_MERGE.format(self.method.name))

@@ -175,7 +175,7 @@ class RowMemory(Generic[S]):
         if held >= STRETCHED_BYTES:
             room = min(room, self.room() + (self.room() >> 4))
             room = max(room, self.width if self.addresses.direct else self.addresses.used)
-        check_memory(room * self._bytes_per_feature() - held, room)
+        check_memory(room * bytes_per_feature(self) - held, room)
         for holder, name in [(holder, name) for holder, name, _ in self.per_feature_arrays()]:
             self._lengthen(holder, name, room)
 
@@ -218,29 +218,14 @@ class RowMemory(Generic[S]):
         else:
             self.moments = self.moments._replace(**{name: array})
 
-    def _bytes_per_feature(self) -> int:
-        """Return the bytes that one feature takes in all arrays."""
-        return sum(
-            array.itemsize * int(np.prod(array.shape[1:]))
-            for _, _, array in self.per_feature_arrays()
-        )
-
-    def _written(self) -> int:
-        """Return the bytes of features that were ever touched.
-
-        An array has memory pages for those, or more.
-        """
-        if not self.addresses.direct:
-            return self.addresses.used * self._bytes_per_feature()
-        return sum(
-            int(np.count_nonzero(array)) * array.itemsize
-            for _, _, array in self.per_feature_arrays()
-        )
-
     def _direct_fits(self, width: int, touched: int) -> bool:
         """Return True if arrays as wide as the ids are allowed and fit into memory."""
         return self.positions_are_ids or direct_fits(
-            width, touched, self._bytes_per_feature(), width <= self.declared_width, self._written()
+            width,
+            touched,
+            bytes_per_feature(self),
+            width <= self.declared_width,
+            bytes_written(self),
         )
 
     def _move_to_table(self) -> None:
@@ -250,7 +235,7 @@ class RowMemory(Generic[S]):
             for _, _, array in self.per_feature_arrays()
         ]
         touched = np.flatnonzero(np.logical_or.reduce(used))
-        check_memory(touched.size * (TABLE_BYTES + 2 * self._bytes_per_feature()), touched.size)
+        check_memory(touched.size * (TABLE_BYTES + 2 * bytes_per_feature(self)), touched.size)
         addresses = table_addresses(touched.astype(np.int64))
         self._move(addresses, touched, np.arange(touched.size), addresses.ids.size)
 
@@ -468,3 +453,17 @@ def take_names(arrays: Arrays) -> dict[int, str] | None:
         "its names do not fit their features",
     )
     return dict(zip(ids.tolist(), names.tolist(), strict=True))
+
+
+def bytes_per_feature(memory: RowMemory[Any]) -> int:
+    """Return the bytes that one feature takes in all arrays."""
+    arrays = (array for _, _, array in memory.per_feature_arrays())
+    return sum(array.itemsize * int(np.prod(array.shape[1:])) for array in arrays)
+
+
+def bytes_written(memory: RowMemory[Any]) -> int:
+    """Return the bytes of all features ever touched: arrays have memory pages for those alone."""
+    if not memory.addresses.direct:
+        return memory.addresses.used * bytes_per_feature(memory)
+    arrays = (array for _, _, array in memory.per_feature_arrays())
+    return sum(int(np.count_nonzero(array)) * array.itemsize for array in arrays)

@@ -83,8 +83,8 @@ def merge_models(
     """Return one model of several parts that learned different rows, starting from ``base``.
 
     For methods that merge. What the parts add is divided by the multiplier of their rows
-    (``start_shard``), or by another number. A single part whose rows counted once is returned as it is,
-    sharing its arrays.
+    (``start_shard``), or by another number. A single part whose rows counted once is returned as it
+    is, sharing its arrays.
     """
     if not method.merges:
         raise UsageError(CANNOT_MERGE.format(method.name))
@@ -201,7 +201,8 @@ def load_learners(method: Method, base: Model, parts: Sequence[Model]) -> list[R
             raise UsageError(f"{name} encodes the columns of tables differently from the base")
         if learner is not learners[0] and memory.row_multiplier != expected:
             raise UsageError(
-                f"the rows of {name} count {memory.row_multiplier:,} times, and those of part 1 {expected:,}"
+                f"the rows of {name} count {memory.row_multiplier:,} times, and those of part 1"
+                f" {expected:,}"
                 " times"
             )
         if memory.budget != first.budget:

@@ -71,7 +71,7 @@ class RowResults(Results):
         """
         if self.memory.target.kind == "numbers":
             raise AttributeError("mistakes_ is not available: the target is numeric")
-        curve, index = self._find_chosen()
+        curve, index = find_chosen(self)
         return int(self.memory.state.counts[MISTAKES] if curve is None else curve.mistakes[index])
 
     @property
@@ -83,7 +83,7 @@ class RowResults(Results):
         target = self.memory.target
         if not isinstance(target, Numbers):
             raise AttributeError("r2_ is not available: the target is classes")
-        curve, index = self._find_chosen()
+        curve, index = find_chosen(self)
         if curve is None or target.r2 is None:
             return target.r2
         return float(target.curve_values(curve, self.n_rows_)["r2"][index])
@@ -117,18 +117,8 @@ class RowResults(Results):
 
         That is the smallest number of features within one standard error of the best.
         """
-        curve, index = self._find_chosen()
+        curve, index = find_chosen(self)
         return int(self.memory.budget if curve is None else curve.grid[index])
-
-    def _find_chosen(self) -> tuple[Curve | None, int]:
-        """Return the curve from which a number of features was chosen, and its index on the grid.
-
-        The curve is None if the number was given.
-        """
-        if not self.options.chooses_budget or not self.n_rows_:
-            return None, 0
-        curve = complete_curve(self.memory, self.options.curve)
-        return curve, self.memory.target.choose_number(curve, self.n_rows_)
 
     # ---- the selection
 
@@ -281,3 +271,14 @@ def kept_precisions(state: Any, indices: I64) -> F64:
     slots = order[np.searchsorted(kept[order], indices)]
     excess = state.excess.reshape(state.excess.shape[0], -1)[slots].astype(np.float64)
     return np.asarray(excess * float(state.scale[0]))
+
+
+def find_chosen(results: RowResults) -> tuple[Curve | None, int]:
+    """Return the curve from which a number of features was chosen, and its index on the grid.
+
+    The curve is None if the number was given.
+    """
+    if not results.options.chooses_budget or not results.n_rows_:
+        return None, 0
+    curve = complete_curve(results.memory, results.options.curve)
+    return curve, results.memory.target.choose_number(curve, results.n_rows_)

@@ -62,7 +62,7 @@ class RowRule(Generic[S]):
     length_decay: float = 1.0  # factor per row of the sums of squared lengths before it
 
     def start(self, budget: int, n_vectors: int) -> S:
-        """Return a new state that knows no feature, with ``n_vectors`` vectors of weights."""
+        """Return a new state without features, with ``n_vectors`` vectors of weights."""
         return cast(S, empty(self.state_type, features=0, budget=budget, vectors=n_vectors))
 
     def update(

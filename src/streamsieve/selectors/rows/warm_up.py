@@ -209,8 +209,8 @@ class Choice(NamedTuple):
     """The choice of scales of the columns."""
 
     dense: I64 = array("dense", low=0, below="width")  # ids, ascending
-    own: I64 = array("own", low=0, below="width")  # ids of columns with a divisor, ascending
-    sizes: F64 = array("own", low=0)  # the divisors of these columns
+    scaled: I64 = array("scaled", low=0, below="width")  # ids of columns with a divisor, ascending
+    sizes: F64 = array("scaled", low=0)  # the divisors of these columns
     typical: F64 = array(1, low=0, start=1)  # the divisor of all other sparse columns
     table: I64 = array(1, low=0, below=2)  # 1 if at least half of the values are in dense columns
 
@@ -225,7 +225,7 @@ class Choice(NamedTuple):
 
         That undoes any common factor.
         """
-        return not self.dense.size and not self.own.size
+        return not self.dense.size and not self.scaled.size
 
     def equals(self, other: Choice) -> bool:
         """Return True if both choices scale rows in the same way."""
@@ -284,11 +284,11 @@ class AutoScaling:
     """The current choice, at first none, and the moments of dense columns."""
 
     def __init__(self, choice: Choice | None = None, moments: ColumnMoments | None = None) -> None:
-        self.choice = empty(Choice, dense=0, own=0) if choice is None else choice
+        self.choice = empty(Choice, dense=0, scaled=0) if choice is None else choice
         self.moments = (
             empty(ColumnMoments, dense=self.choice.dense.size) if moments is None else moments
         )
-        self.lookup = table_addresses(self.choice.own)
+        self.lookup = table_addresses(self.choice.scaled)
         self.room: tuple[NDArray[Any], F32] = np.empty(0, np.int32), np.empty(0, np.float32)
 
     def stop(self, block: RowBlock, start: int) -> int:
@@ -378,7 +378,7 @@ class AutoScaling:
     def load_arrays(self, arrays: Arrays) -> AutoScaling:
         """Return the scaling of a model, whose arrays fit the schema."""
         choice = with_arrays(self.choice, arrays, CHOSEN)
-        for ids in (choice.dense, choice.own):
+        for ids in (choice.dense, choice.scaled):
             ensure((np.diff(ids) > 0).all(), "the ids of its scaled columns do not ascend")
         ensure((choice.sizes > 0).all() and choice.typical[0] > 0, "the size of a column is 0")
         return AutoScaling(choice, with_arrays(self.moments, arrays, CHOSEN))
