@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
+import inspect
 import os
 import re
 from pathlib import Path
 from types import ModuleType
+
+import pytest
 
 import streamsieve as ss
 from tests.paths import ROOT
@@ -60,3 +64,22 @@ def test_every_link_of_a_page_leads_to_a_file() -> None:
             if "://" not in target and not is_generated and not file.exists():
                 broken.append(f"{path.relative_to(ROOT)}: {target}")
     assert not broken, "\n".join(broken)
+
+
+ESTIMATORS = [name for name in ss.__all__ if hasattr(getattr(ss, name), "get_params")]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_estimator_has_a_complete_docstring_whose_example_runs(name: str) -> None:
+    text = inspect.cleandoc(getattr(ss, name).__doc__ or "")
+    for section in ("Parameters", "Attributes", "References", "Examples"):
+        assert re.search(rf"^{section}\n-+$", text, re.MULTILINE), f"{name}: no {section}"
+    example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+    results = doctest.DocTestRunner().run(example, clear_globs=False)
+    assert results.failed == 0
+    attributes = re.search(r"^Attributes\n-+\n(.*?)\n\n\w+\n-+$", text, re.MULTILINE | re.DOTALL)
+    assert attributes is not None
+    for line in re.findall(r"^(\w[\w, ]*) : ", attributes[1], re.MULTILINE):
+        for attribute in line.split(", "):
+            has_it = hasattr(example.globs["selector"], attribute)
+            assert has_it or attribute in ("curve_", "mistakes_", "updates_"), attribute

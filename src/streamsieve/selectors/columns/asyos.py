@@ -79,6 +79,38 @@ class AsyOSParameters:
         Step length of kept columns is ``step / m``.
     refit : bool, default=True
         If True, fit the model on the selected columns until it converges.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, sorted.
+    coef_ : sparse array or ndarray
+        The weights of the model; zero for features that are not selected.
+    intercept_ : ndarray or float
+        The score of a row whose features are all zero.
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+
+    References
+    ----------
+    H. Yang, R. Fujimaki, Y. Kusumura, J. Liu: Online feature selection: a limited-memory
+    substitution algorithm and its asynchronous parallel variation. 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.AsyOS(n_features_to_select=4).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 4, 6, 7])
     """
 
     n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))

@@ -133,6 +133,32 @@ class FCBFParameters:
         Discretisation of features with many values, as in SAOLA.
     class_weight : None or "balanced", default=None
         "balanced" gives all classes the same total weight.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+
+    References
+    ----------
+    L. Yu, H. Liu: Feature selection for high-dimensional data: a fast correlation-based filter
+    solution. ICML 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.FCBF(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     n_features_to_select: int | None = field(
@@ -202,6 +228,32 @@ class MRMRParameters:
         Discretisation of features with many values, as in SAOLA.
     class_weight : None or "balanced", default=None
         "balanced" gives all classes the same total weight.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+
+    References
+    ----------
+    H. Peng, F. Long, C. Ding: Feature selection based on mutual information. IEEE Transactions
+    on Pattern Analysis and Machine Intelligence 27, 2005.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.MRMR(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     n_features_to_select: int = field(default=100, kw_only=False, metadata=checked(BUDGET))
@@ -355,6 +407,32 @@ class IAMBParameters:
         Significance level of the tests.
     task : {"auto", "classification", "regression"}, default="auto"
         As in SAOLA.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+
+    References
+    ----------
+    I. Tsamardinos, C. Aliferis, A. Statnikov: Algorithms for large scale Markov blanket
+    discovery. FLAIRS 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.IAMB().fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     measure: str = parameter("auto", TEST)
@@ -409,6 +487,32 @@ class MMMBParameters:
         of parents and children to this power.
     task : {"auto", "classification", "regression"}, default="auto"
         As in SAOLA.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+
+    References
+    ----------
+    I. Tsamardinos, C. Aliferis, A. Statnikov: Time and sample efficient discovery of Markov
+    blankets and direct causal relations. KDD 2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.MMMB().fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     measure: str = parameter("auto", TEST)

@@ -93,6 +93,36 @@ class OSFSParameters:
         all of them stay.
     task : {"auto", "classification", "regression"}, default="auto"
         As in SAOLA.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    counts_ : dict
+        The number of features that were kept, irrelevant, redundant or replaced.
+    n_duplicates_ : int
+        The number of features dropped because they equal a kept one in every row.
+
+    References
+    ----------
+    X. Wu, K. Yu, W. Ding, H. Wang, X. Zhu: Online feature selection with streaming features.
+    IEEE Transactions on Pattern Analysis and Machine Intelligence 35, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.OSFS().fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     measure: str = parameter("auto", TEST)
@@ -239,6 +269,36 @@ FAST_OSFS = Method(
     ----------
     measure, alpha, max_condition, duplicates, task
         As in OSFS.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    counts_ : dict
+        The number of features that were kept, irrelevant, redundant or replaced.
+    n_duplicates_ : int
+        The number of features dropped because they equal a kept one in every row.
+
+    References
+    ----------
+    X. Wu, K. Yu, W. Ding, H. Wang, X. Zhu: Online feature selection with streaming features.
+    IEEE Transactions on Pattern Analysis and Machine Intelligence 35, 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.FastOSFS().fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """,
 )
 
@@ -262,6 +322,32 @@ class AlphaInvestingParameters:
         Wealth that a kept feature earns.
     task : {"auto", "classification", "regression"}, default="auto"
         As in SAOLA; labels count as numbers in any case.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+
+    References
+    ----------
+    J. Zhou, D. P. Foster, R. A. Stine, L. H. Ungar: Streamwise feature selection. Journal of
+    Machine Learning Research 7, 2006.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.AlphaInvesting().fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([1, 3, 7])
     """
 
     wealth: float = parameter(0.5, WEALTH)
@@ -350,6 +436,35 @@ class OGFSParameters:
         Penalty of the regression, between 0 and 1. The weight of a feature is 0 if its correlation
         with the residual of the others is at most this. None takes sqrt(2 ln(1 + p) / n), the
         largest correlation expected of p noise features, as many as have arrived, in n rows.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    counts_ : dict
+        The number of features that were kept, irrelevant, redundant or replaced.
+
+    References
+    ----------
+    J. Wang, Z.-Q. Zhao, X. Hu, Y.-M. Cheung, M. Wang, X. Wu: Online group feature selection.
+    IJCAI 2013.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> groups = [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
+    >>> selector = ss.OGFS(n_features_to_select=2).fit(X, y, groups=groups)
+    >>> selector.get_support(indices=True)
+    array([3])
     """
 
     n_features_to_select: int | None = field(

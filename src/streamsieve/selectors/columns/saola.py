@@ -119,6 +119,38 @@ class SAOLAParameters:
     task : {"auto", "classification", "regression"}, default="auto"
         Kind of target: classes or numbers. "auto" takes a target with fractional numbers as
         regression.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    counts_ : dict
+        The number of features that were kept, irrelevant, redundant or replaced.
+    measures_ : dict
+        The number of relevant features by the measure that was used.
+    n_duplicates_ : int
+        The number of features dropped because they equal a kept one in every row.
+
+    References
+    ----------
+    K. Yu, X. Wu, W. Ding, J. Pei: Scalable and accurate online feature selection for big data.
+    ACM Transactions on Knowledge Discovery from Data 11(2), 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.SAOLA(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     n_features_to_select: int | None = field(
@@ -462,5 +494,38 @@ GROUP_SAOLA = Method(
     variant : {"default", "paper", "lofs"}, default="default"
         Treatment of copies, ties and insignificant pairs, as in SAOLA. In the authors' library
         removed features also remove others; here they do not, as in the paper.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    counts_ : dict
+        The number of features that were kept, irrelevant, redundant or replaced.
+    measures_ : dict
+        The number of relevant features by the measure that was used.
+    n_duplicates_ : int
+        The number of features dropped because they equal a kept one in every row.
+
+    References
+    ----------
+    K. Yu, X. Wu, W. Ding, J. Pei: Scalable and accurate online feature selection for big data.
+    ACM Transactions on Knowledge Discovery from Data 11(2), 2016.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> groups = [0, 0, 0, 1, 1, 2, 2, 2, 3, 3]
+    >>> selector = ss.GroupSAOLA(n_features_to_select=2).fit(X, y, groups=groups)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """,
 )

@@ -91,6 +91,36 @@ class LocalLearningParameters:
     scale : {"minmax", "standard", "none"}, default="minmax"
         Scaling of every feature: to [0, 1], or to mean 0 and standard deviation 1; "none" does not
         scale the values.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    feature_weights_ : ndarray
+        The weights of all features.
+    n_iter_ : int
+        The number of rounds.
+
+    References
+    ----------
+    Y. Sun, S. Todorovic, S. Goodison: A feature selection algorithm capable of handling
+    extremely large data dimensionality. SDM 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.LocalLearning(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     n_features_to_select: int | None = field(

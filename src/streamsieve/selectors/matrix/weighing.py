@@ -175,6 +175,33 @@ class ReliefFParameters:
         Number of nearest hits, and of nearest misses in every other class, per row.
     scale : {"minmax", "standard", "none"}, default="minmax"
         As in LocalLearning.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    feature_weights_ : ndarray
+        The weights of all features.
+
+    References
+    ----------
+    I. Kononenko: Estimating attributes: analysis and extensions of RELIEF. ECML 1994.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.ReliefF(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     n_features_to_select: int | None = field(
@@ -235,6 +262,36 @@ class IReliefParameters:
         Maximum number of rounds.
     scale : {"minmax", "standard", "none"}, default="minmax"
         As in LocalLearning.
+
+    Attributes
+    ----------
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    feature_weights_ : ndarray
+        The weights of all features.
+    n_iter_ : int
+        The number of rounds.
+
+    References
+    ----------
+    Y. Sun: Iterative RELIEF for feature weighting: algorithms, theories, and applications. IEEE
+    Transactions on Pattern Analysis and Machine Intelligence 29(6), 2007.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.IRelief(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     n_features_to_select: int | None = field(

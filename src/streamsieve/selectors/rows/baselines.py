@@ -41,6 +41,44 @@ class OGDParameters(options.Budget):
         The step.
     normalize, fit_intercept, class_weight, n_epochs
         As in SOFS.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, sorted.
+    coef_ : sparse array or ndarray
+        The weights of the model; zero for features that are not selected.
+    intercept_ : ndarray or float
+        The score of a row whose features are all zero.
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    mistakes_ : int
+        The number of rows predicted wrongly before they were learned.
+    updates_ : int
+        The number of rows that changed the model.
+    n_features_selected_ : int
+        The budget, or the number that "auto" chose.
+
+    References
+    ----------
+    M. Zinkevich: Online convex programming and generalized infinitesimal gradient ascent. ICML
+    2003.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.OGD(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     eta: float = parameter(0.1, between(*STEPS))
@@ -77,6 +115,44 @@ class FOBOSParameters(options.Budget):
         The weight of the L1 penalty.
     normalize, fit_intercept, class_weight, n_epochs
         As in SOFS.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, sorted.
+    coef_ : sparse array or ndarray
+        The weights of the model; zero for features that are not selected.
+    intercept_ : ndarray or float
+        The score of a row whose features are all zero.
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    mistakes_ : int
+        The number of rows predicted wrongly before they were learned.
+    updates_ : int
+        The number of rows that changed the model.
+    n_features_selected_ : int
+        The budget, or the number that "auto" chose.
+
+    References
+    ----------
+    J. Duchi, Y. Singer: Efficient online and batch learning using forward backward splitting.
+    Journal of Machine Learning Research 10, 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.FOBOS(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     eta: float = parameter(0.1, between(*STEPS))
@@ -115,6 +191,43 @@ class AROWParameters(options.Budget):
         The regularisation: larger learns more slowly.
     normalize, fit_intercept, class_weight, n_epochs
         As in SOFS.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, sorted.
+    coef_ : sparse array or ndarray
+        The weights of the model; zero for features that are not selected.
+    intercept_ : ndarray or float
+        The score of a row whose features are all zero.
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    mistakes_ : int
+        The number of rows predicted wrongly before they were learned.
+    updates_ : int
+        The number of rows that changed the model.
+    n_features_selected_ : int
+        The budget, or the number that "auto" chose.
+
+    References
+    ----------
+    K. Crammer, A. Kulesza, M. Dredze: Adaptive regularization of weight vectors. NIPS 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.AROW(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     gamma: float = parameter(1.0, between(*GAMMAS))
@@ -146,6 +259,42 @@ class AROWRegressorParameters(options.Budget):
         The regularisation: larger learns more slowly.
     normalize, fit_intercept, n_epochs
         As in SOFSRegressor.
+
+    Attributes
+    ----------
+    coef_ : sparse array or ndarray
+        The weights of the model; zero for features that are not selected.
+    intercept_ : ndarray or float
+        The score of a row whose features are all zero.
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    updates_ : int
+        The number of rows that changed the model.
+    r2_ : float
+        The fraction of the target's variance predicted before the rows were learned.
+    n_features_selected_ : int
+        The budget, or the number that "auto" chose.
+
+    References
+    ----------
+    N. Vaits, K. Crammer: Re-adapting the regularization of weights for non-stationary
+    regression. ALT 2011.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = 2 * X[:, 3] - X[:, 7]
+    >>> selector = ss.AROWRegressor(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     gamma: float = parameter(1.0, between(*GAMMAS))

@@ -100,6 +100,46 @@ class PETParameters(options.BudgetOrAuto):
         As in SOFS; ``forget`` is a half-life of the weights.
     random_state : int, Generator or None, default=None
         For ``attributes="random"``.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, sorted.
+    coef_ : sparse array or ndarray
+        The weights of the model; zero for features that are not selected.
+    intercept_ : ndarray or float
+        The score of a row whose features are all zero.
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    mistakes_ : int
+        The number of rows predicted wrongly before they were learned.
+    updates_ : int
+        The number of rows that changed the model.
+    n_features_selected_ : int
+        The budget, or the number that "auto" chose.
+
+    References
+    ----------
+    Y. Wu, S. C. H. Hoi, T. Mei, N. Yu: Large-scale online feature selection for ultra-high
+    dimensional sparse data. ACM Transactions on Knowledge Discovery from Data 11(4), 2017.
+    J. Wang, P. Zhao, S. C. H. Hoi, R. Jin: Online feature selection and its applications. IEEE
+    Transactions on Knowledge and Data Engineering 26(3), 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.PET(n_features_to_select=2, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     eta: float = parameter(1.0, between(*STEPS))
@@ -158,6 +198,44 @@ class FOFSParameters(options.BudgetOrAuto):
         As in SOFS; ``forget`` is a half-life of the weights.
     random_state : int, Generator or None, default=None
         For ``attributes="random"``.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, sorted.
+    coef_ : sparse array or ndarray
+        The weights of the model; zero for features that are not selected.
+    intercept_ : ndarray or float
+        The score of a row whose features are all zero.
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    mistakes_ : int
+        The number of rows predicted wrongly before they were learned.
+    updates_ : int
+        The number of rows that changed the model.
+    n_features_selected_ : int
+        The budget, or the number that "auto" chose.
+
+    References
+    ----------
+    J. Wang, P. Zhao, S. C. H. Hoi, R. Jin: Online feature selection and its applications. IEEE
+    Transactions on Knowledge and Data Engineering 26(3), 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.FOFS(n_features_to_select=2, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([1, 7])
     """
 
     eta: float = parameter(0.5, between(*STEPS))
@@ -224,6 +302,44 @@ class OFSPartialParameters(options.Budget):
         As in SOFS, with seen values only.
     random_state : int, Generator or None, default=None
         What the draws depend on.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, sorted.
+    coef_ : sparse array or ndarray
+        The weights of the model; zero for features that are not selected.
+    intercept_ : ndarray or float
+        The score of a row whose features are all zero.
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    mistakes_ : int
+        The number of rows predicted wrongly before they were learned.
+    updates_ : int
+        The number of rows that changed the model.
+    n_features_selected_ : int
+        The budget, or the number that "auto" chose.
+
+    References
+    ----------
+    J. Wang, P. Zhao, S. C. H. Hoi, R. Jin: Online feature selection and its applications. IEEE
+    Transactions on Knowledge and Data Engineering 26(3), 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.OFSPartial(n_features_to_select=2, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 6])
     """
 
     epsilon: float = parameter(0.2, between(*FRACTIONS))
@@ -296,6 +412,44 @@ class RandomSelectionParameters(options.Budget):
         As in SOFS.
     random_state : int, Generator or None, default=None
         What the draws depend on.
+
+    Attributes
+    ----------
+    classes_ : ndarray
+        The labels, sorted.
+    coef_ : sparse array or ndarray
+        The weights of the model; zero for features that are not selected.
+    intercept_ : ndarray or float
+        The score of a row whose features are all zero.
+    support_ : ndarray of bool
+        A mask over all features: True for the selected ones.
+    scores_ : ndarray
+        The scores of the selected features, in the order of ``get_support(indices=True)``.
+    n_features_in_ : int
+        The number of features seen.
+    n_rows_ : int
+        The number of rows learned.
+    mistakes_ : int
+        The number of rows predicted wrongly before they were learned.
+    updates_ : int
+        The number of rows that changed the model.
+    n_features_selected_ : int
+        The budget, or the number that "auto" chose.
+
+    References
+    ----------
+    J. Wang, P. Zhao, S. C. H. Hoi, R. Jin: Online feature selection and its applications. IEEE
+    Transactions on Knowledge and Data Engineering 26(3), 2014.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.RandomSelection(n_features_to_select=2, random_state=0).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([1, 8])
     """
 
     eta: float = parameter(1.0, between(*STEPS))

@@ -124,6 +124,21 @@ class SOFSParameters(options.BudgetOrAuto):
         ``n_features`` and ``accuracy``, where a curve was asked for.
     n_features_selected_ : int
         The budget, or the number that "auto" chose.
+
+    References
+    ----------
+    Y. Wu, S. C. H. Hoi, T. Mei, N. Yu: Large-scale online feature selection for ultra-high
+    dimensional sparse data. ACM Transactions on Knowledge Discovery from Data 11(4), 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selector = ss.SOFS(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     gamma: float | str = parameter(AUTO, GAMMA)
@@ -223,6 +238,21 @@ class SOFSRegressorParameters(options.BudgetOrAuto):
         ``n_features`` and ``r2``, where a curve was asked for.
     n_features_selected_ : int
         The budget, or the number that "auto" chose.
+
+    References
+    ----------
+    Y. Wu, S. C. H. Hoi, T. Mei, N. Yu: Large-scale online feature selection for ultra-high
+    dimensional sparse data. ACM Transactions on Knowledge Discovery from Data 11(4), 2017.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = 2 * X[:, 3] - X[:, 7]
+    >>> selector = ss.SOFSRegressor(n_features_to_select=2).fit(X, y)
+    >>> selector.get_support(indices=True)
+    array([3, 7])
     """
 
     loss: str = parameter("squared", one_of("squared", "huber"))
