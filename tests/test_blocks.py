@@ -87,7 +87,7 @@ def test_an_id_a_name_and_a_group_per_column() -> None:
 
 
 def test_a_matrix_has_columns() -> None:
-    with pytest.raises(DataError, match="there are no columns"):
+    with pytest.raises(DataError, match="the data has no columns"):
         ArraySource(X[:, :0], Y)
 
 
@@ -284,7 +284,8 @@ def test_methods_that_draw_from_all_features_refuse_rows_with_more(make: Any) ->
     learner.partial_fit_block(dense_block(wide[:, :10], y))
     before = learner.model().to_bytes()
     with pytest.raises(
-        DataError, match=r"rows of 2,000 features, and .* draws from the 10 .* n_features=2000"
+        DataError,
+        match=r"the rows have 2,000 features, but .* was started with 10 .* n_features=2000",
     ):
         learner.partial_fit_block(dense_block(wide, y))
     assert learner.model().to_bytes() == before

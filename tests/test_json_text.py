@@ -218,7 +218,7 @@ def test_counts_in_metadata_that_cannot_be_are_refused(
         table = pa.table({"feature": [0, 1], **lists}).replace_schema_metadata(metadata)
     pq.write_table(table, tmp_path / "file.parquet")
     with pytest.raises(
-        ss.DataError, match=rf"file\.parquet: its metadata cannot be read \({key} is "
+        ss.DataError, match=rf"file\.parquet: its metadata cannot be read \({key} must be "
     ):
         ss.open_source(tmp_path / "file.parquet")
 

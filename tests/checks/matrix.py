@@ -157,7 +157,7 @@ def check_refusals(make: Maker) -> None:
     if "numbers" not in make.estimator.method.targets:
         assert_refused(
             lambda: make().fit_source(ArraySource(X, np.random.default_rng(0).random(ROWS))),
-            "regression",
+            "numbers with fractions",
         )
 
 

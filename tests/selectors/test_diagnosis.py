@@ -359,12 +359,12 @@ def test_noise_is_called_so_and_advice_is_within_what_parameters_may_be(
         data = np.tile([[1.0], [1.0], [-1.0], [-1.0]], (100, 1)), data[1]
     finding = findings_on(data, method, **params)[EMPTY]
     invests = method == "alpha-investing"
-    finding = (
+    reason = (
         "improves the fit more than chance would"
         if invests
         else "depends on the target by this test"
     )
-    assert finding.advice == f"no feature {finding}{advice}"
+    assert finding.advice == f"no feature {reason}{advice}"
     _, values = follow_advice(finding, method, params) if advice else ("", params)
     find_method(method).make(**values)
 

@@ -351,7 +351,7 @@ def test_the_authors_library_selects_the_same(case, by):
     if by == "file":
         selector.fit_source(source)
     else:
-        columns = ss.sources.columns.by_columns(source)
+        columns = ss.sources.columns.as_column_source(source)
         selector.fit(columns.matrix, columns.targets())
     assert selector.selection().indices.tolist() == case["selected"]
 
