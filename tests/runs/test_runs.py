@@ -202,7 +202,7 @@ def test_unknown_methods_and_parameters_are_named(tmp_path: Path) -> None:
         ss.select(TRAIN, method="soffs")
     with pytest.raises(
         ss.UsageError,
-        match=r"no parameter 'gama' \(did you mean gamma\?\); its parameters are n_features_to_select",
+        match=r"no parameter 'gama' \(did you mean gamma\?\); its parameters are n_features",
     ):
         ss.select(TRAIN, gama=1)
     with pytest.raises(ss.UsageError, match="gamma=-1: must be"):
