@@ -7,6 +7,7 @@ import math
 import types
 from collections.abc import Callable, Mapping
 from dataclasses import is_dataclass
+from pathlib import Path
 from typing import (
     Annotated,
     Any,
@@ -19,6 +20,11 @@ from typing import (
     get_type_hints,
     is_typeddict,
 )
+
+from .errors import DataError
+from .files import replacing
+
+MAX_FILE_BYTES = 1 << 30
 
 
 def to_json(value: Any, indent: int | None = None, sort_keys: bool = False) -> str:
@@ -113,3 +119,23 @@ def wrong_fields(value: Mapping[str, Any], kind: Any) -> list[str]:
             )
         )
     ]
+
+
+def read_json(path: Path, cure: str) -> dict[str, Any]:
+    """Return the JSON object in a file; raise DataError with the cure if there is none."""
+    if path.stat().st_size > MAX_FILE_BYTES:
+        size = MAX_FILE_BYTES >> 30
+        raise DataError(f"{path}: damaged (it is larger than {size} GiB); {cure}")
+    try:
+        content = from_json(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise DataError(f"{path}: damaged ({error}); {cure}") from error
+    if not isinstance(content, dict):
+        raise DataError(f"{path}: damaged (not a JSON object); {cure}")
+    return content
+
+
+def write_json(path: Path, content: Mapping[str, Any]) -> None:
+    """Write an object as JSON; the file is complete or absent."""
+    with replacing(path, follow=False) as partial:
+        partial.write_text(to_json(content, indent=1) + "\n", encoding="utf-8")

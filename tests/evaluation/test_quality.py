@@ -19,7 +19,6 @@ from streamsieve.evaluation import (
     MODELS,
     Fit,
     Quality,
-    accuracy_against_k,
     cross_validated,
     downstream,
     false_discovery_rate,
@@ -92,19 +91,6 @@ def test_every_model_does_its_tasks_on_dense_and_sparse_columns(name: str) -> No
             hold_out(downstream(name, "regression"), X[:60], NUMBERS[:60], X[:60], NUMBERS[:60]).r2
             > 0.8
         )
-
-
-def test_accuracy_and_time_against_k() -> None:
-    train, test = (X[HALF[0]], LABELS[HALF[0]]), (X[HALF[1]], LABELS[HALF[1]])
-    points = accuracy_against_k(train, test, "saola", [1, 2])
-    assert [(point.k, point.n_selected) for point in points] == [(1, 1), (2, 2)]
-    assert 0.6 < points[0].quality.accuracy < points[1].quality.accuracy
-    assert all(point.seconds >= point.learn_seconds > 0 for point in points)
-    chosen = ss.SAOLA(2).fit(*train).get_support(indices=True)
-    expected = hold_out(downstream(), train[0][:, chosen], train[1], test[0][:, chosen], test[1])
-    assert points[1].quality == pytest.approx(expected)
-    (fit,) = accuracy_against_k((X, NUMBERS), (X[:, :4], NUMBERS), "saola", [2], model=Ridge())
-    assert fit.quality.r2 > 0.8
 
 
 def test_how_well_the_truth_is_found() -> None:

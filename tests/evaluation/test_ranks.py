@@ -19,7 +19,6 @@ from streamsieve.evaluation import (
     cliques,
     friedman,
     nemenyi_critical_difference,
-    win_tie_loss,
 )
 from tests.effort import examples
 from tests.paths import DATA
@@ -131,29 +130,6 @@ def test_cliques_are_the_largest_groups() -> None:
     assert cliques(ranks, 10.0) == [["a", "b", "c", "d", "e"]]
 
 
-def test_wins_ties_and_losses_are_those_of_paired_t_tests() -> None:
-    random = np.random.default_rng(1)
-    a = [
-        random.normal(0.8, 0.01, 10),
-        random.normal(0.8, 0.1, 10),
-        random.normal(0.7, 0.01, 8),
-        [0.5, 0.6],
-        [0.5, 0.6],
-    ]
-    b = [
-        random.normal(0.7, 0.01, 10),
-        random.normal(0.8, 0.1, 10),
-        random.normal(0.8, 0.01, 8),
-        [0.4, 0.5],
-        [0.5, 0.6],
-    ]
-    tests = [stats.ttest_rel(first, second) for first, second in zip(a[:3], b[:3], strict=True)]
-    assert [np.sign(test.statistic) * (test.pvalue < 0.05) for test in tests] == [1, 0, -1]
-    # the same difference in all repeats is a win, no difference at all is a tie
-    assert win_tie_loss(a, b) == (2, 2, 1)
-    assert win_tie_loss(b, a) == (1, 2, 2)
-
-
 def test_what_makes_no_sense_is_refused() -> None:
     with pytest.raises(UsageError, match="two methods or more on the same data sets"):
         average_ranks({"a": [1, 2], "b": [1]})
@@ -163,7 +139,3 @@ def test_what_makes_no_sense_is_refused() -> None:
         friedman([[1.0, 2.0]])
     with pytest.raises(UsageError, match="two methods, a data set"):
         nemenyi_critical_difference(1, 10)
-    with pytest.raises(UsageError, match="the same repeats, two or more"):
-        win_tie_loss([[1.0]], [[2.0]])
-    with pytest.raises(UsageError, match="2 data sets of one method and 1 of the other"):
-        win_tie_loss([[1, 2], [1, 2]], [[1, 2]])

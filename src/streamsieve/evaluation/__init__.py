@@ -4,18 +4,15 @@ SciPy's statistics and scikit-learn are imported by the functions that need them
 predictions, too.
 """
 
-from .against_k import AgainstK, accuracy_against_k
 from .models import MODELS, downstream
 from .prequential import Prequential, prequential
 from .quality import Fit, Quality, area_under_curve, cross_validated, hold_out
 from .ranks import (
     Friedman,
-    WinTieLoss,
     average_ranks,
     cliques,
     friedman,
     nemenyi_critical_difference,
-    win_tie_loss,
 )
 from .resampling import StabilitySelection, stability_selection
 from .stability import Stability, jaccard, nogueira, yu_matching
@@ -23,15 +20,12 @@ from .support import false_discovery_rate, recovery_error, support_precision, su
 
 __all__ = [
     "MODELS",
-    "AgainstK",
     "Fit",
     "Friedman",
     "Prequential",
     "Quality",
     "Stability",
     "StabilitySelection",
-    "WinTieLoss",
-    "accuracy_against_k",
     "area_under_curve",
     "average_ranks",
     "cliques",
@@ -48,6 +42,5 @@ __all__ = [
     "stability_selection",
     "support_precision",
     "support_recall",
-    "win_tie_loss",
     "yu_matching",
 ]

@@ -13,12 +13,12 @@ import pyarrow as pa
 from ..display import MAX_IN_TABLE, html_table, printable
 from ..errors import DataError, UsageError
 from ..files import file_exists, replacing
-from ..json_text import finite
+from ..json_text import finite, write_json
 from ..machine import is_installed
 from .cells import Line
 from .ranks import Friedman, average_ranks, cliques, friedman, nemenyi_critical_difference
 from .stability import nogueira
-from .store import REQUEST, read_request, write_json
+from .store import REQUEST, read_request
 
 if TYPE_CHECKING:
     import pandas

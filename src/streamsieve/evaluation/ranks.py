@@ -7,7 +7,7 @@ equal scores share the mean of their ranks.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -25,14 +25,6 @@ class Friedman(NamedTuple):
     p_value: float
     f_statistic: float | None  # Iman and Davenport's; None if ranks are the same on all data sets
     f_p_value: float
-
-
-class WinTieLoss(NamedTuple):
-    """Numbers of data sets where a method is significantly better, equal or worse."""
-
-    wins: int
-    ties: int
-    losses: int
 
 
 def average_ranks(scores: Any, higher_is_better: bool = True) -> dict[Any, float]:
@@ -99,46 +91,6 @@ def cliques(ranks: Mapping[M, float], critical_difference: float) -> list[list[M
             groups.append(order[start:stop])
         end = max(end, stop)
     return groups
-
-
-def win_tie_loss(a: Sequence[Any], b: Sequence[Any], alpha: float = 0.05) -> WinTieLoss:
-    """Count the data sets where ``a`` is better than ``b`` by a paired t-test of level ``alpha``.
-
-    Both have, for every data set, the scores of the same two or more repeats, folds or seeds.
-    Higher is better.
-    """
-    if len(a) != len(b):
-        raise UsageError(
-            f"{len(a)} data sets of one method and {len(b)} of the other; give scores of both on"
-            " the same data sets"
-        )
-    pairs = [
-        (np.asarray(first, np.float64), np.asarray(second, np.float64))
-        for first, second in zip(a, b, strict=True)
-    ]
-    signs = [significant_sign(first, second, alpha) for first, second in pairs]
-    return WinTieLoss(signs.count(1), signs.count(0), signs.count(-1))
-
-
-def significant_sign(first: NDArray[np.float64], second: NDArray[np.float64], alpha: float) -> int:
-    """Return 1 if ``first`` is significantly higher than ``second``, -1 if lower, else 0.
-
-    The test is a paired t-test.
-    """
-    from scipy import stats
-
-    if first.shape != second.shape or first.ndim != 1 or first.size < 2:
-        raise UsageError(
-            f"a paired t-test needs the scores of the same repeats, two or more, got shapes"
-            f" {first.shape} and {second.shape}"
-        )
-    difference = first - second
-    mean, error = float(difference.mean()), float(difference.std(ddof=1)) / np.sqrt(first.size)
-    # The difference is the same in all repeats: no test can divide by its spread.
-    if error <= 1e-12 * abs(mean):
-        return int(np.sign(mean))
-    p_value = 2.0 * float(stats.t.sf(abs(mean) / error, first.size - 1))
-    return int(np.sign(mean)) if p_value < alpha else 0
 
 
 def table_of(scores: Any) -> tuple[list[Any], NDArray[np.float64]]:

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any, Literal, NotRequired, TypedDict
 
 from ..errors import DataError, UsageError
-from ..files import file_exists, lock, replacing
-from ..json_text import Count, Measure, conforms, from_json, to_json
+from ..files import file_exists, lock
+from ..json_text import Count, Measure, conforms, from_json, read_json, write_json
 from .cells import Line
 
 REQUEST, CELLS = "request.json", "cells"
-MAX_JSON = 1 << 30  # bytes
 
 
 class CellFields(TypedDict):
@@ -140,19 +139,7 @@ def read_request(folder: Path) -> dict[str, Any]:
     path, cure = folder / REQUEST, "put it back from a copy, or name another folder"
     if not file_exists(path):
         raise UsageError(f"{folder}: there is no comparison in this folder")
-    if path.stat().st_size > MAX_JSON:
-        raise DataError(f"{path}: damaged (it is larger than {MAX_JSON >> 30} GiB); {cure}")
-    try:
-        request = from_json(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise DataError(f"{path}: damaged ({error}); {cure}") from error
+    request = read_json(path, cure)
     if not conforms(request, RequestFields):
         raise DataError(f"{path}: damaged, or of another version; {cure}")
-    fields: dict[str, Any] = request
-    return fields
-
-
-def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write a dictionary as JSON; the file is complete or absent."""
-    with replacing(path, follow=False) as partial:
-        partial.write_text(to_json(content, indent=1) + "\n", encoding="utf-8")
+    return request

@@ -14,11 +14,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from ..errors import DataError, UsageError
 from ..files import clear_partial, file_exists, lock, replacing
-from ..json_text import from_json, to_json
+from ..json_text import read_json, write_json
 from ..selectors.base import AnyLearner
 from ..sources.finding import MODEL_FILE, RUN_FILE
 from ..sources.writers import label_text
@@ -33,7 +32,6 @@ REQUEST, CHECKPOINT, MODEL, TABLE, RESULT = (
     "result.json",
 )
 FILES = REQUEST, CHECKPOINT, MODEL, TABLE, RESULT
-MAX_JSON = 1 << 30  # bytes
 
 
 class RunDirectory:
@@ -61,7 +59,7 @@ class RunDirectory:
                 )
             self.is_begun = True
             try:
-                _write_json(self / REQUEST, asdict(request))
+                write_json(self / REQUEST, asdict(request))
             except BaseException:
                 self.discard()
                 raise
@@ -99,7 +97,7 @@ class RunDirectory:
         path = self / REQUEST
         self.refuse_strange_files()
         try:
-            content = _read_json(path, "put it back from a copy, or start a new run")
+            content = read_json(path, "put it back from a copy, or start a new run")
         except FileNotFoundError:
             raise UsageError(f"{self.path}: there is no run in this folder") from None
         return RunRequest.from_dict(content, str(path))
@@ -119,7 +117,7 @@ class RunDirectory:
         self.refuse_strange_files()
         learner.save(self / MODEL)
         _write_table(self / TABLE, record)
-        _write_json(self / RESULT, record.to_dict())
+        write_json(self / RESULT, record.to_dict())
         self.drop_checkpoint()
 
     def drop_checkpoint(self) -> None:
@@ -131,7 +129,7 @@ class RunDirectory:
         if not file_exists(self / RESULT):
             return None
         cure = "remove it to finish the run again"
-        content = _read_json(self / RESULT, cure)
+        content = read_json(self / RESULT, cure)
         try:
             return RunRecord.from_dict(content)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
@@ -161,23 +159,6 @@ class RunDirectory:
             (self / name).unlink(missing_ok=True)
         if self.is_new and not any(self.path.iterdir()):
             self.path.rmdir()
-
-
-def _read_json(path: Path, cure: str) -> dict[str, Any]:
-    if path.stat().st_size > MAX_JSON:
-        raise DataError(f"{path}: damaged (it is larger than {MAX_JSON >> 30} GiB); {cure}")
-    try:
-        content = from_json(path.read_text(encoding="utf-8"))
-    except (ValueError, RecursionError) as error:
-        raise DataError(f"{path}: damaged ({error}); {cure}") from error
-    if not isinstance(content, dict):
-        raise DataError(f"{path}: damaged (not a JSON object); {cure}")
-    return content
-
-
-def _write_json(path: Path, content: dict[str, Any]) -> None:
-    with replacing(path, follow=False) as partial:
-        partial.write_text(to_json(content, indent=1) + "\n")
 
 
 def _write_table(path: Path, record: RunRecord) -> None:
