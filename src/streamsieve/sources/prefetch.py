@@ -45,8 +45,8 @@ def ordered_map(
         if failure is not None:
             raise failure
     finally:
-        # A finaliser may run this on any thread, at any allocation: joining one here could lock up
-        # the interpreter.
+        # A finaliser may run this on any thread, at any allocation: waiting for a worker here could
+        # lock up the interpreter.
         pool.shutdown(wait=False, cancel_futures=True)
 
 
@@ -55,59 +55,62 @@ class _Failure(NamedTuple):
 
 
 class ReadAheadBudget:
-    """The amount of data that may wait to be used, of one reader or of several together.
+    """The amount of data that may be read ahead, by one reader or by several together.
 
-    Each reader may always have one item waiting.
+    A reader takes an item as long as some of the amount is left, so the last one may exceed it.
+    Every reader may always have one item waiting.
     """
 
     def __init__(self, size: int) -> None:
         self.left = size
-        self.changed = threading.Condition()
+        self.changed = threading.Condition()  # guards ``left`` and ``n_waiting`` of every reader
 
 
 class Reader(Generic[T]):
-    """Items taken from their iterator on another thread, as long as there is ``room`` for them.
+    """Items taken from their iterator on another thread, as far ahead as a ``budget`` allows.
 
-    Reading starts at once. ``size`` returns the room that an item takes. A consumer that does not
-    read to the end must call ``close``.
+    Reading starts at once. ``item_size`` returns how much of the budget an item takes. A consumer
+    that does not read to the end must call ``close``.
     """
 
-    def __init__(self, items: Iterable[T], room: ReadAheadBudget, size: Callable[[T], int]) -> None:
-        self.items, self.room, self.size = items, room, size
-        self.results: queue.SimpleQueue[T | _Failure | None] = queue.SimpleQueue()
+    def __init__(
+        self, items: Iterable[T], budget: ReadAheadBudget, item_size: Callable[[T], int]
+    ) -> None:
+        self.items, self.budget, self.item_size = items, budget, item_size
+        self.results: queue.SimpleQueue[T | _Failure | None] = queue.SimpleQueue()  # None: the end
         self.closed = False
-        self.waiting = 0
+        self.n_waiting = 0  # items read, but not taken by the consumer
         threading.Thread(target=self._work, name="streamsieve-read-ahead", daemon=True).start()
 
     def _work(self) -> None:
         try:
             source = iter(self.items)
-            while self._has_room():
+            while self._may_read():
                 item = next(source)
-                with self.room.changed:
-                    self.waiting += 1
-                    self.room.left -= self.size(item)
+                with self.budget.changed:
+                    self.n_waiting += 1
+                    self.budget.left -= self.item_size(item)
                 self.results.put(item)
         except StopIteration:
             self.results.put(None)
         except BaseException as error:  # passed to the consumer, which raises it
             self.results.put(_Failure(error))
 
-    def _has_room(self) -> bool:
-        """Wait for room; return False if no more items are wanted."""
-        with self.room.changed:
-            while not self.closed and self.waiting and self.room.left <= 0:
-                self.room.changed.wait(0.1)
+    def _may_read(self) -> bool:
+        """Wait until the next item may be read; return False if the reader was closed."""
+        with self.budget.changed:
+            while not self.closed and self.n_waiting and self.budget.left <= 0:
+                self.budget.changed.wait(0.1)  # in short waits, since ``close`` does not notify
         return not self.closed
 
     def __iter__(self) -> Iterator[T]:
         while (item := self.results.get()) is not None:
             if isinstance(item, _Failure):
                 raise item.error
-            with self.room.changed:
-                self.waiting -= 1
-                self.room.left += self.size(item)
-                self.room.changed.notify_all()
+            with self.budget.changed:
+                self.n_waiting -= 1
+                self.budget.left += self.item_size(item)
+                self.budget.changed.notify_all()
             refuse_beyond_limit()
             yield item
 
@@ -117,6 +120,6 @@ class Reader(Generic[T]):
 
 
 def read_ahead(items: Iterable[T], ahead: int) -> Iterator[T]:
-    """Yield the same items, taken from their iterator on another thread at most ``ahead`` early."""
+    """Yield the same items, at most ``ahead`` of which another thread has taken in advance."""
     with closing(Reader(items, ReadAheadBudget(ahead), lambda _: 1)) as reader:
         yield from reader

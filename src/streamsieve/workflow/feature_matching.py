@@ -21,16 +21,16 @@ from ..sources.wrapped import KeptFeatures, WrappedRows
 from ..sources.writers import LABEL, is_title_of_id, titles_of_ids
 from .row_norms import mark_of
 
-MAX_TABLE_WIDTH = 100_000  # columns that are searched for by the ids of features
-ABSENT = -1  # a feature that the training did not have
+MAX_UNNAMED_COLUMNS = 100_000  # if more features have no names, x0, x1, ... are not looked for
+NO_ID = -1  # the id of a feature that the training did not have, or that is not needed
 
 
 class ColumnChoice(NamedTuple):
     """Some columns of a table."""
 
     columns: list[str] | None  # None for all but the target; empty if nothing was selected
-    ids: NDArray[np.int64] | None  # of the features in the training; None for the first, in order
-    complete: bool  # True if these are all columns of a row
+    ids: NDArray[np.int64] | None  # of the features in the training; None for 0, 1, 2, ...
+    complete: bool  # True if these give all features of the training, not only the selected ones
     encoding: Encoding | None = None  # how columns become features, if they are not just numbers
 
 
@@ -49,9 +49,9 @@ class TrainingFeatures:
     n_features: int | None = None  # None if unknown
     selected: NDArray[np.int64] | None = None  # ascending; None for all
     selected_names: NDArray[Any] | None = None
-    renumbered: str | None = None  # the mark of the selection that renumbered the training rows
-    wants_all: bool = True  # all features are useful
-    needs_all: bool = True
+    renumbered: str | None = None  # ``mark_of`` the selection that renumbered the training rows
+    wants_all: bool = True  # all features are useful, if the data has them
+    needs_all: bool = True  # all features must be present
     encoding: Encoding | None = None  # how the columns of a table became these features
     kept: KeptFeatures | None = None  # the features that were read; None for all
 
@@ -69,14 +69,17 @@ class TrainingFeatures:
 
     @classmethod
     def of(cls, learner: AnyLearner, renumbered: str | None, predicting: bool) -> TrainingFeatures:
-        """Return the features of a model."""
+        """Return the features of a model; only for ``predicting`` may it need all of them."""
         results, features = learner.results, learner.features
-        selection, needs_all = results.selection(), predicting and results.uses_all_features
-        fields = features.names, features.width, selection.indices, selection.names, renumbered
-        wants_all = needs_all or results.uses_row_lengths or not len(selection)
+        selection = results.selection()
+        needs_all = predicting and results.uses_all_features
         return cls(
-            *fields,
-            wants_all=wants_all,
+            names=features.names,
+            n_features=features.width,
+            selected=selection.indices,
+            selected_names=selection.names,
+            renumbered=renumbered,
+            wants_all=needs_all or results.uses_row_lengths or not len(selection),
             needs_all=needs_all,
             encoding=features.encoding,
             kept=features.kept,
@@ -90,8 +93,9 @@ class TrainingFeatures:
     def choices(self) -> Iterator[ColumnChoice]:
         """Yield the columns to look for in a table, the best choice first.
 
-        All columns come first where they are useful, then the selected ones; columns as they were
-        in the training come before columns as ``apply`` writes them.
+        Columns as in the training come before columns as ``apply`` writes them. Within either kind,
+        all columns come before the selected ones, and are tried only if all features are useful.
+        Last come no columns, if nothing was selected, and columns by position, without names.
         """
         if self.encoding is not None:
             reduced = None
@@ -99,6 +103,7 @@ class TrainingFeatures:
                 reduced, ids = self.encoding.with_features(self.selected)
             if self.wants_all:
                 is_whole = reduced is not None and reduced.n_features == self.encoding.n_features
+                # A reduced encoding also reads dates as the day numbers that ``apply`` writes.
                 encoding = reduced if reduced is not None and is_whole else self.encoding
                 yield ColumnChoice(encoding.column_names, None, True, encoding)
             if reduced is not None:
@@ -109,7 +114,7 @@ class TrainingFeatures:
             self.wants_all
             and not self.named
             and self.n_features
-            and self.n_features <= MAX_TABLE_WIDTH
+            and self.n_features <= MAX_UNNAMED_COLUMNS
         ):
             yield ColumnChoice(titles_of_ids(range(self.n_features)), None, True)
         if self.selected is not None and self.selected.size and not self.needs_all:
@@ -124,10 +129,11 @@ class TrainingFeatures:
             yield ColumnChoice(None, None, True)
 
     def first_columns(self, available: list[str]) -> ColumnChoice | None:
-        """Return the columns x0, x1, ... of a table that lacks the last features.
+        """Return the columns x0, x1, ... of a table that lacks the last features; None for others.
 
-        Where a table without names has fewer columns, the missing features are 0 in all of its
-        rows.
+        Such a table comes from data without names that had fewer features than the training. The
+        features that it lacks are 0 in all of its rows. If the titles are those of the selected
+        features, the table is a reduced one instead.
         """
         titles = set(filter(is_title_of_id, available))
         first = titles_of_ids(range(len(titles)))
@@ -146,7 +152,7 @@ class TrainingFeatures:
 
 
 def open_like_training(data: Any, features: TrainingFeatures, options: ReadOptions) -> MatchedRows:
-    """Return data with the feature ids of a training; a target is for tables only.
+    """Open data with the feature ids of a training; ``options.target`` is used for tables only.
 
     Columns of a table, and other features that have names, are found by name, in any order. The
     selected features suffice, and others are ignored. Features that the training omitted are
@@ -165,13 +171,13 @@ def open_test_rows(test: Any, source: DataSource, options: ReadOptions) -> Sourc
     rows = open_like_training(test, TrainingFeatures.of_source(source), options).source
     if not rows.has_labels:
         raise DataError(
-            f"{prefix(rows.name)}the rows to test on have no labels, and the accuracy needs them"
+            f"{prefix(rows.name)}the rows to test on must have labels, to compute the accuracy"
         )
     return rows
 
 
 def match_features(data: Any, features: TrainingFeatures, options: ReadOptions) -> MatchedRows:
-    """Return all features of data, with the ids that they had in a training."""
+    """Return data as rows with the ids that all of its features had in a training."""
     source, choice = open_with_columns(data, features, options)
     if is_names(data):
         refuse_other_numbering(source, features)
@@ -179,6 +185,7 @@ def match_features(data: Any, features: TrainingFeatures, options: ReadOptions) 
         return match_columns(source, choice, features)
     mark = source.facts.renumbered
     if mark is not None and mark != features.renumbered and features.selected is not None:
+        # the rows were renumbered: feature i is the i-th selected one
         return MatchedRows(MappedRows(source, features.selected, features), False)
     names = source.read_feature_names() if features.named else None
     return (
@@ -191,7 +198,7 @@ def match_features(data: Any, features: TrainingFeatures, options: ReadOptions) 
 def open_with_columns(
     data: Any, features: TrainingFeatures, options: ReadOptions
 ) -> tuple[Source, ColumnChoice]:
-    """Return the source and, for a table, the columns that were found in it."""
+    """Open data as a source; return it with the first choice of columns that it has."""
     absent: AbsentColumnError | None = None
     for choice in features.choices():
         try:
@@ -215,8 +222,9 @@ def open_with_columns(
                     ),
                     first,
                 )
+            # with an encoding the first choice is what the training read, so its error says most
             absent = error if absent is None or features.encoding is None else absent
-    if absent is None:  # the columns are unknown
+    if absent is None:  # there was no choice: the columns of the training are unknown
         return as_row_source(open_like(data, options, None)), ColumnChoice(None, None, True)
     all_needed = features.needs_all and features.selected is not None
     raise DataError(
@@ -225,9 +233,12 @@ def open_with_columns(
 
 
 def with_default_target(options: ReadOptions, columns: list[str] | None) -> ReadOptions:
-    """Return the options with the default target name of our own tables, if none is given."""
-    is_own_table = columns is not None and LABEL not in columns
-    return replace(options, target=options.target or LABEL) if is_own_table else options
+    """Return the options, with target ``LABEL``, as ``apply`` writes it, if none is given.
+
+    They are unchanged if the columns of features are unknown, or one of them has that name.
+    """
+    has_default = columns is not None and LABEL not in columns
+    return replace(options, target=options.target or LABEL) if has_default else options
 
 
 def refuse_other_numbering(source: Source, features: TrainingFeatures) -> None:
@@ -257,20 +268,22 @@ def match_columns(source: Source, choice: ColumnChoice, features: TrainingFeatur
             " features, from 0"
         )
     if choice.columns == [] and source.has_labels:
-        source, count = as_row_source(source.with_target_only()), 0  # text and dates are not read
-    ids = np.full(count, ABSENT) if choice.columns == [] else choice.ids
+        # columns of text or dates, which are not numbers, must not be read
+        source, count = as_row_source(source.with_target_only()), 0
+    ids = np.full(count, NO_ID) if choice.columns == [] else choice.ids
     return MatchedRows(
         source if ids is None else MappedRows(source, ids, features), choice.complete
     )
 
 
 def match_names(source: Source, names: list[str], features: TrainingFeatures) -> MatchedRows:
-    """Return rows whose features have names, as those of the training have.
+    """Return rows whose features are matched to those of the training by name.
 
-    If all names are present, ``complete`` is None: some of the features may have no values.
+    If all names are present, ``complete`` is None: reduced rows may have all names but only the
+    values of selected features.
     """
     ids_of_names = features.ids_by_name()
-    ids = np.array([ids_of_names.get(name, ABSENT) for name in names], np.int64)
+    ids = np.array([ids_of_names.get(name, NO_ID) for name in names], np.int64)
     present = set(ids.tolist())
     complete = features.names is not None and present.issuperset(ids_of_names.values())
     if not complete:
@@ -296,7 +309,7 @@ class MappedRows(WrappedRows):
         width = features.n_features or int(ids.max()) + 1
         super().__init__(rows, encoding=None, n_features=width, feature_names=features.names)
         self.training_ids = ids
-        self.ascending = bool((np.diff(ids[ids != ABSENT]) > 0).all())
+        self.ascending = bool((np.diff(ids[ids != NO_ID]) > 0).all())
 
     def _convert_block(self, block: RowBlock) -> RowBlock:
         begin, end = block.indptr[0], block.indptr[-1]
@@ -307,11 +320,11 @@ class MappedRows(WrappedRows):
         )
         if ids.size and int(ids.max()) >= self.training_ids.size:
             raise DataError(
-                f"{self.name}: the rows have more than the {self.training_ids.size:,} features that"
-                " were selected"
+                f"{self.name}: expected at most {self.training_ids.size:,} features, got at least"
+                f" {int(ids.max()) + 1:,}"
             )
         indices = self.training_ids[ids]
-        kept = indices != ABSENT
+        kept = indices != NO_ID
         if not kept.all():
             indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
             indices, values = indices[kept], values[kept]

@@ -1,24 +1,25 @@
-"""The first rows, kept until everything chosen from them is final, and the scales of columns.
+"""Keep the first rows until everything chosen from them is final, and choose scales of columns.
 
-Rows are learned at once. When 1, 2, 4, ... rows have been seen, the scales of columns and the
-centre of a numeric target are chosen again from all of them, and if the choice has changed,
-learning restarts from the first row. So what is learned depends on the rows only, not on chunks or
-on when results were read.
+These rows are the warm-up. Each row is learned as soon as it comes. When 1, 2, 4, ... rows have
+been seen, and when the warm-up ends, the scales of columns are chosen again from all of these rows
+and the centre of a numeric target from the first 32 (``targets.FIRST_NUMBERS``). If a choice has
+changed, learning restarts from the first row. So what is learned depends on the rows only, not on
+chunks or on when results were read.
 
 ``normalize="auto"`` puts every column on a scale that its first values suggest.
 
 Problem  Decide per column, from the first 1,024 rows at most, by their content only:
-             dense     non-zero in at least half of these rows: centred and divided by the standard
-                       deviation, both running, zeros included
-             sparse    divided by the size of its own values, if it has 10 non-zeros or more and
-                       their lower median m_j is outside [g/10, 10 g]; otherwise by the size of all
-                       sparse values, of median g
-             size      the median of |x|, if at least half of the values equal it (flags and
-                       counts); otherwise 1.4826 times the median, which for normal values is a
-                       standard deviation: then sparse columns are as large as dense ones, and
-                       methods that keep the largest weights do not prefer them
-         after which every row is divided by its length. It does not matter whether rows come dense
-         or sparse.
+             dense     non-zero in at least half of these rows: centred by the running mean and
+                       divided by the running standard deviation, zeros included
+             sparse    all others: divided by the size of their own values, if there are at least 10
+                       non-zeros and their lower median is below g/10 or above 10 g, where g is the
+                       median of all sparse values; otherwise by the size of all sparse values
+             size      the median, if at least half of the values equal it (flags and counts);
+                       otherwise 1.4826 times the median, which for normal values is a standard
+                       deviation: then sparse columns are as large as dense ones, and methods that
+                       keep the largest weights do not prefer them
+         Medians are of |x| of non-zeros. After scaling, every row is divided by its length, unless
+         ``RowInputs.unit_length`` says no. Scales are the same for rows that come dense or sparse.
 Cost     The rows of the warm-up in memory, at most about 2^22 non-zeros: it ends with the row that
          reaches that number; at most about 60 bytes for each while a choice is made; two passes
          over them. Then one more pass over every value, where there are columns to scale.
@@ -43,26 +44,26 @@ from ..parameters import MAX_WEIGHT, ensure
 from .addresses import table_addresses
 from .inputs import MAX_SUM
 
-LAST_NONZERO = 1 << 22
+LAST_NONZERO = 1 << 22  # the warm-up ends with the row that reaches this number of non-zeros
 CHOICE_BYTES = 40  # of memory per non-zero while a choice is made, beside the row itself
-WARM = "warm."  # prefix of the names of its arrays in a model
-N_GENERATORS = 2  # of random numbers: for weights, and for attributes that are asked for
-LAST_ROW = 1024  # of the warm-up
-DENSE = 0.5  # share of rows in which a dense column has a value
+WARM = "warm."  # prefix of the names of the arrays of ``WarmUp`` in a model
+N_GENERATORS = 2  # of random numbers: for the draws of a rule, and for the attributes seen of a row
+LAST_ROW = 1024  # the warm-up of scales ends with this row; that of targets at ``FIRST_NUMBERS``
+DENSE = 0.5  # a column is dense if at least this share of the rows has a value in it
 MIN_NONZEROS = 10  # of a sparse column with its own size
-PER_MEDIAN = 1.4826  # standard deviation of normal values around 0, over their median size
-FAR = 10.0  # times larger or smaller than typical values: a different scale
+PER_MEDIAN = 1.4826  # standard deviation over median of |x|, for normal values with mean 0
+FAR = 10.0  # a column has its own size if its median differs from the typical one by this factor
 PIECE = 1 << 18  # values scaled at a time, to stay in the cache
 
-MAX_REPORTED = 1000  # columns listed by id
+MAX_REPORTED = 1000  # dense columns, or columns with their own size, that a report lists by id
 MAX_INT32 = np.iinfo(np.int32).max
 
-CHOSEN = "columns."  # prefix of the names of its arrays in a model
+CHOSEN = "columns."  # prefix of the names of the arrays of ``AutoScaling`` in a model
 
 
 @dataclass(slots=True, eq=False)
 class WarmUp:
-    """The rows so far, to be learned again; it ends at row ``last_row`` or enough non-zeros."""
+    """The first rows, kept to be learned again: to ``last_row``, or ``LAST_NONZERO`` non-zeros."""
 
     last_row: int
     random: list[Any]  # the states of both random generators before the first row
@@ -72,16 +73,18 @@ class WarmUp:
     n_nonzero: int = 0
 
     def stop(self, block: RowBlock, start: int) -> int:
-        """Return the row of a block at which the next choice is due, or the end of the block.
+        """Return the row of a block before which the next choice is due, or the end of the block.
 
         The rows before ``start`` have been added.
         """
-        n_to_choice = 1 << self.n_rows.bit_length()
-        n_until_full = np.searchsorted(
+        n_rows_at_choice = 1 << self.n_rows.bit_length()
+        end_when_full = np.searchsorted(
             block.indptr, block.indptr[start] + LAST_NONZERO - self.n_nonzero
         )
         return min(
-            block.n_rows, start + n_to_choice - self.n_rows, max(int(n_until_full), start + 1)
+            block.n_rows,
+            start + n_rows_at_choice - self.n_rows,
+            max(int(end_when_full), start + 1),
         )
 
     def add(self, block: RowBlock, answers: NDArray[Any]) -> None:
@@ -103,12 +106,12 @@ class WarmUp:
 
     @property
     def has_ended(self) -> bool:
-        """Return True if there are enough rows or non-zeros."""
+        """Return True if the warm-up is over: it has ``last_row`` rows or enough non-zeros."""
         return self.n_rows >= self.last_row or self.n_nonzero >= LAST_NONZERO
 
     @property
     def is_choice_due(self) -> bool:
-        """Return True if it is time for a choice."""
+        """Return True if a choice is due: after 1, 2, 4, ... rows and at the end of the warm-up."""
         return self.has_ended or self.n_rows & (self.n_rows - 1) == 0
 
     def swap_classes(self) -> None:
@@ -116,7 +119,10 @@ class WarmUp:
         self.answers = [1 - codes for codes in self.answers]
 
     def join_rows(self) -> tuple[RowBlock, NDArray[Any]]:
-        """Return all rows and their targets, if there is enough memory for a choice."""
+        """Join all rows into one block; return it and the targets.
+
+        Raise DataError if there is too little memory left to choose scales from them.
+        """
         what = f"the first {self.n_rows:,} rows, from which scales are chosen,"
         refuse_beyond_memory(
             CHOICE_BYTES * self.n_nonzero, what, "set another normalize, such as 'l2'"
@@ -193,13 +199,14 @@ def read_warm_rows(arrays: Arrays, width: int, dense: bool) -> RowBlock:
         is_bounded and (np.diff(indptr) >= 0).all() and values.all() and weights.all(),
         "its first rows are not valid",
     )
+    # Ids must ascend within a row, not from the last id of a row to the first of the next.
     is_start = np.zeros(indices.size + 1, np.bool_)
     is_start[indptr] = True
     ensure(
         not (np.diff(indices) <= 0)[~is_start[1:-1]].any(), "ids in its first rows do not ascend"
     )
     block = RowBlock(indptr, indices, values, None, width, dense=dense, sample_weight=weights)
-    return block.derived(values=values)  # creating a block rounds the values
+    return block.derived(values=values)  # RowBlock() rounds values to float32; these may be exact
 
 
 # ---- scales of columns
@@ -209,21 +216,21 @@ class Choice(NamedTuple):
     """The choice of scales of the columns."""
 
     dense: I64 = array("dense", low=0, below="width")  # ids, ascending
-    scaled: I64 = array("scaled", low=0, below="width")  # ids of columns with a divisor, ascending
-    sizes: F64 = array("scaled", low=0)  # the divisors of these columns
+    scaled: I64 = array("scaled", low=0, below="width")  # ids of columns in ``sizes``, ascending
+    sizes: F64 = array("scaled", low=0)  # the divisors of sparse columns with their own size
     typical: F64 = array(1, low=0, start=1)  # the divisor of all other sparse columns
     table: I64 = array(1, low=0, below=2)  # 1 if at least half of the values are in dense columns
 
     @property
     def is_table(self) -> bool:
-        """Return True if most values are in columns that most rows have."""
+        """Return True if at least half of the values are in dense columns."""
         return bool(self.table[0])
 
     @property
     def is_length_only(self) -> bool:
         """Return True if rows are only divided by their length.
 
-        That undoes any common factor.
+        Dividing a row by its length undoes the divisor ``typical``, which all columns share.
         """
         return not self.dense.size and not self.scaled.size
 
@@ -235,32 +242,29 @@ class Choice(NamedTuple):
 
 def choose_scales(block: RowBlock) -> Choice:
     """Return the choice for some rows."""
-    sizes = np.abs(block.values).astype(np.float32, copy=False)
-    features, columns = number_features(block.indices)
+    magnitudes = np.abs(block.values).astype(np.float32, copy=False)
+    features, columns = number_features(block.indices)  # distinct ids; of each value, the column
     counts = np.bincount(columns)
     is_dense = (counts >= DENSE * block.n_rows) & (counts > 0)
-    is_sparse = ~is_dense[columns]
-    typical = median_of(sizes[is_sparse]) if is_sparse.any() else 1.0
-    small = np.bincount(columns[sizes < np.float64(typical / FAR)], minlength=counts.size)
-    large = np.bincount(columns[sizes > np.float64(typical * FAR)], minlength=counts.size)
-    lower = (counts - 1) // 2  # index of the lower median of a column
+    is_in_sparse = ~is_dense[columns]
+    median = median_of(magnitudes[is_in_sparse]) if is_in_sparse.any() else 1.0
+    small = np.bincount(columns[magnitudes < np.float64(median / FAR)], minlength=counts.size)
+    large = np.bincount(columns[magnitudes > np.float64(median * FAR)], minlength=counts.size)
+    # A lower median is too small or too large if enough values are, so columns are not sorted.
+    lower = (counts - 1) // 2  # position of the lower median in a sorted column
     is_far = (counts >= MIN_NONZEROS) & ~is_dense & ((small > lower) | (large >= counts - lower))
-    is_in_far_column = is_far[columns]
-    by_column = sizes[is_in_far_column][
-        np.lexsort((sizes[is_in_far_column], columns[is_in_far_column]))
-    ]
-    values_of_far = (
-        np.split(by_column, np.cumsum(counts[is_far])[:-1]) if is_in_far_column.any() else []
-    )
+    is_in_far = is_far[columns]
+    by_column = magnitudes[is_in_far][np.lexsort((magnitudes[is_in_far], columns[is_in_far]))]
+    values_of_far = np.split(by_column, np.cumsum(counts[is_far])[:-1]) if is_in_far.any() else []
     own_sizes = [size_of(values, float(values[(values.size - 1) // 2])) for values in values_of_far]
     dense_ids, own_ids = (features[np.flatnonzero(chosen)] for chosen in (is_dense, is_far))
-    common = np.array([size_of(sizes[is_sparse], typical)])
-    table = np.array([2 * np.count_nonzero(~is_sparse) >= is_sparse.size > 0], np.int64)
-    return Choice(dense_ids, own_ids, np.array(own_sizes), common, table)
+    typical = np.array([size_of(magnitudes[is_in_sparse], median)])
+    table = np.array([2 * np.count_nonzero(~is_in_sparse) >= is_in_sparse.size > 0], np.int64)
+    return Choice(dense_ids, own_ids, np.array(own_sizes), typical, table)
 
 
 def size_of(values: F32, median: float) -> float:
-    """Return the divisor of values with this median."""
+    """Return the divisor of values, given by magnitude, with this median ("size" in the header)."""
     n_equal = np.count_nonzero(values == np.float64(median))
     return median if 2 * n_equal >= values.size else PER_MEDIAN * median
 
@@ -273,15 +277,15 @@ def median_of(values: F32) -> float:
 
 
 class ColumnMoments(NamedTuple):
-    """The means and deviations of dense columns."""
+    """The means of dense columns and the sums of squared deviations from them (Welford)."""
 
     means: F64 = array("dense", low=-MAX_SUM, below=MAX_SUM)
     deviations: F64 = array("dense", low=0)
-    seen: F64 = array(1, low=0)  # rows
+    seen: F64 = array(1, low=0)  # the number of rows so far
 
 
 class AutoScaling:
-    """The current choice, at first none, and the moments of dense columns."""
+    """The scales of columns: the current choice, at first empty, and moments of dense columns."""
 
     def __init__(self, choice: Choice | None = None, moments: ColumnMoments | None = None) -> None:
         self.choice = empty(Choice, dense=0, scaled=0) if choice is None else choice
@@ -292,9 +296,10 @@ class AutoScaling:
         self.room: tuple[NDArray[Any], F32] = np.empty(0, np.int32), np.empty(0, np.float32)
 
     def stop(self, block: RowBlock, start: int) -> int:
-        """Return the end of the rows that are scaled at a time."""
+        """Return the row of a block before which to pause, so that a piece stays in the cache."""
         if self.choice.is_length_only:
             return block.n_rows
+        # Rows are limited, too, since every row gets a value in every dense column.
         rows = max(1, PIECE // max(1, self.choice.dense.size))
         if block.n_rows <= start + rows and block.indptr[-1] <= block.indptr[start] + PIECE:
             return block.n_rows
@@ -302,9 +307,10 @@ class AutoScaling:
         return min(block.n_rows, start + rows, max(int(end), start + 1))
 
     def scale(self, block: RowBlock, learn: bool) -> RowBlock:
-        """Return a block with scaled columns; its rows are not of length 1 yet.
+        """Return a block with scaled columns; its rows are not divided by their length yet.
 
-        With ``learn`` the block is valid until the next one is scaled.
+        With ``learn``, moments are updated and arrays are reused: the block is valid until the next
+        one is scaled with ``learn``.
         """
         if self.choice.is_length_only:
             if block.values.dtype == np.float32:
@@ -319,11 +325,11 @@ class AutoScaling:
             indices, values = self._room(n_needed, dtype)
         else:  # several threads may predict at once
             indices, values = np.empty(n_needed, dtype), np.empty(n_needed, np.float32)
-        # A model may be mapped read-only, which the kernel does not accept, since it may learn.
+        # The kernel needs writable moments, since it may learn; a model may be mapped read-only.
         moments = (
             self.moments if learn else ColumnMoments(*(array.copy() for array in self.moments))
         )
-        has_changed = scale_columns(
+        has_new_columns = scale_columns(
             block.indptr,
             block.indices,
             block.values,
@@ -339,7 +345,7 @@ class AutoScaling:
             values,
         )
         filled = indptr[-1]
-        if not has_changed:
+        if not has_new_columns:
             indices = block.indices[block.indptr[0] : block.indptr[-1]]
         return block.with_entries(indptr, indices[:filled], values[:filled], width)
 
@@ -353,7 +359,7 @@ class AutoScaling:
     def report(self, final: bool) -> dict[str, Any]:
         """Return the current choice, as JSON can hold it.
 
-        Of very many columns it has only the number.
+        If more than ``MAX_REPORTED`` columns are dense or have their own size, it lists no columns.
         """
         dense_ids, own_ids, sizes, typical, _ = self.choice
         columns: dict[str, Any] = {"n_dense": dense_ids.size, "n_own": own_ids.size}
