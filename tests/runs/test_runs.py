@@ -365,7 +365,7 @@ def test_all_rows_without_labels_are_predicted(tmp_path: Path) -> None:
     assert len(predictions) > 1
     assert workflow.measure(predictions, rows.classes) is None
     assert sum(len(prediction.labels) for prediction, _ in predictions) == 10_000
-    with pytest.raises(ss.DataError, match="have no labels"):
+    with pytest.raises(ss.DataError, match="must have labels"):
         ss.select(tmp_path / "train.parquet", target="y", test=tmp_path / "new.parquet")
 
 
