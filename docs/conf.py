@@ -27,8 +27,6 @@ extensions = [
 ]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "notes", "**/sg_execution_times.rst", "sg_execution_times.rst"]
-nitpicky = False  # types in signatures are named as their users know them
-suppress_warnings = ["config.cache"]
 
 myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 4
@@ -80,4 +78,3 @@ html_theme_options = {
     "footer_end": [],
     "use_edit_page_button": False,
 }
-linkcheck_ignore = [r"https?://"]  # the build reaches no network; links within the site are checked

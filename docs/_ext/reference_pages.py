@@ -79,7 +79,7 @@ def methods_page() -> str:
             f"| `{name}` | {target} | {facts['reads']} | {learns} | {predicts} | {groups} |"
         )
         parts += [f"## {name}", facts["summary"], *parameter_table(facts["parameters"])]
-        parts.append(f"```console\n$ {facts['example']}\n```".replace("console", "text"))
+        parts.append(f"```text\n$ {facts['example']}\n```")
     return "\n\n".join(["# Methods", "\n".join(rows), *parts]) + "\n"
 
 
@@ -102,7 +102,9 @@ def formats_page() -> str:
         columns = actions(each.open_columns, each.write_columns)
         tables, packed = "yes" if each.tables else "", "yes" if each.compressible else ""
         lines.append(f"| {each.name} | {suffixes} | {rows} | {columns} | {tables} | {packed} |")
-    packers = ", ".join(f"`{suffix}` ({one.name})" for suffix, one in formats.COMPRESSIONS.items())
+    packers = ", ".join(
+        f"`{suffix}` ({each.name})" for suffix, each in formats.COMPRESSIONS.items()
+    )
     more = (
         "A file of any other suffix is read as svmlight text, and `-` is svmlight text on standard"
         f" input. Compressed files end in {packers}. A table has named columns, one of which is"
