@@ -66,6 +66,21 @@ def test_every_link_of_a_page_leads_to_a_file() -> None:
     assert not broken, "\n".join(broken)
 
 
+METHOD_PAGES = [path for path in sorted((DOCS / "methods").glob("*.md")) if path.stem != "index"]
+
+
+@pytest.mark.parametrize("path", METHOD_PAGES, ids=lambda path: path.stem)
+def test_a_page_of_a_method_begins_with_an_example_and_ends_with_its_paper(path: Path) -> None:
+    text = path.read_text()
+    titles = re.findall(r"^## (.*)$|^\*\*([\w ]+)[.,*]", text, re.MULTILINE)
+    names = [section or bold for section, bold in titles]
+    before_example, example, _ = text.partition("```python")
+    assert example
+    assert len(before_example.splitlines()) <= 20
+    assert not re.search(r"^## |^\*\*(Rule|Cost|Tests)", before_example, re.MULTILINE)
+    assert names[-1] in ("Paper", "Papers")
+
+
 ESTIMATORS = [name for name in ss.__all__ if hasattr(getattr(ss, name), "get_params")]
 
 
