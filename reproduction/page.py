@@ -34,7 +34,9 @@ paper. It needs a clone of the project. It prints the figures of the paper besid
 - `--write` also writes their sections of this page.
 
 All other data is read from the folder that `--data` or `STREAMSIEVE_DATA` names. It has one file
-`name.svm.xz` per set.
+`name.svm.xz` per set. `python -m reproduction.download --to FOLDER` downloads most sets from their
+public sources and keeps those that have the recorded digest; it says what to use for the others.
+The addresses were never tried from the machine where this was written: some may have moved.
 
 How to read the tables:
 
