@@ -18,6 +18,7 @@ from streamsieve.sources.options import ReadOptions
 
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.config import Config
 
 KINDS = {
     "rows": "Methods that read rows",
@@ -141,7 +142,7 @@ PAGES = {
 }
 
 
-def write_pages(app: Sphinx) -> None:
+def write_pages(app: Sphinx, config: Config) -> None:
     """Write every generated page, if its text has changed."""
     folder = Path(app.srcdir) / "reference"
     for name, page in PAGES.items():
@@ -152,5 +153,5 @@ def write_pages(app: Sphinx) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the pages with Sphinx."""
-    app.connect("builder-inited", write_pages, priority=100)  # before autosummary reads them
+    app.connect("config-inited", write_pages)  # before the pages that autosummary reads are listed
     return {"version": "1", "parallel_read_safe": True}
