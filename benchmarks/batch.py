@@ -140,7 +140,7 @@ def report(cells: dict[Cell, list[float]]) -> str:
         ["mean", "", *(f"{mean:.1f}" for mean in means), f"{np.mean(list(leads.values())):+.1f}"]
     )
     return (
-        f"{table(HEADER, lines)}\n\nMean of the {len(cells)} cells: one pass {means[0]:.1f}, three"
+        f"{table(HEADER, lines)}\n\nMean of the {len(cells)} lines: one pass {means[0]:.1f}, three"
         f" passes {means[1]:.1f}, the better of the two batch methods {better:.1f}. One pass is"
         f" furthest behind them on {worst[0]} with k = {worst[1]}: {leads[worst]:+.1f}."
     )

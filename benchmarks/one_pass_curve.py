@@ -105,10 +105,10 @@ def report(all_found: dict[str, CurveResult]) -> str:
     )
     header = ["set", *(f"k = {k}" for k in GRID), "auto", "time"]
     return (
-        f"{table(header, [line(*item) for item in all_found.items()])}\n\n{len(gaps)} cells, one"
+        f"{table(header, [line(*item) for item in all_found.items()])}\n\n{len(gaps)} entries, one"
         f" pass less own pass in points: mean {np.mean(gaps):+.2f}, mean of the sizes"
         f" {np.abs(gaps).mean():.2f}, worst {cells[worst]:+.1f} ({worst[0]}, k = {worst[1]});"
-        f" {sum(gap < -LOW for gap in gaps)} cells are more than {LOW:.0f} points low.{times}"
+        f" {sum(gap < -LOW for gap in gaps)} entries are more than {LOW:.0f} points low.{times}"
     )
 
 

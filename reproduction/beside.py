@@ -11,7 +11,9 @@ from .experiment import Cell, Table
 
 STAR = "*"
 DEVIATIONS = 2  # by which a measured mean may differ from the paper's, in its own deviations
-STAR_NOTE = f"{STAR}: further from the paper's mean than {DEVIATIONS} of its standard deviations."
+STAR_NOTE = (
+    f"A star: more than {DEVIATIONS} of the paper's standard deviations away from the paper's mean."
+)
 
 
 class Figure(NamedTuple):
@@ -72,5 +74,5 @@ def claims_table(claims: Sequence[Claim]) -> Table:
         [text, measured, "yes" if holds else f"no{STAR}"] for text, measured, holds in claims
     ]
     return Table(
-        "What the paper says, and what is so here", ["the paper", "measured", "holds"], rows
+        "The paper's claims, and what was measured", ["the paper", "measured", "holds"], rows
     )

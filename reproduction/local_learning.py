@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 import streamsieve as ss
 
-from .beside import Claim, Figure, cells_with_paper, claims_table
+from .beside import STAR_NOTE, Claim, Figure, cells_with_paper, claims_table
 from .data import Folders
 from .experiment import Cell, Experiment, Setting, Table
 
@@ -145,7 +145,11 @@ def figure_4(setting: Setting) -> list[Table]:
         ),
     ]
     return [
-        Table("Weights on the spiral, the largest 1", ["irrelevant", *COLUMNS, *seconds], rows),
+        Table(
+            "Weights on the spiral, divided by the largest",
+            ["irrelevant", *COLUMNS, *seconds],
+            rows,
+        ),
         claims_table(claims),
     ]
 
@@ -223,7 +227,7 @@ def figure_8(setting: Setting) -> list[Table]:
             bool(rounds) and rounds[-1] <= rounds[0],
         ),
     ]
-    title = "Change of the weights in a round, as a dash where it had ended before"
+    title = "Change of the weights in a round; a dash if the method had ended before"
     return [
         Table(title, ["sigma", *(f"round {round_number}" for round_number in ROUNDS_SHOWN)], rows),
         claims_table(claims),
@@ -316,7 +320,7 @@ def table_2(setting: Setting) -> list[Table]:
             title,
             columns,
             rows,
-            ["*: further from the paper's mean than 2 of its standard deviations."],
+            [STAR_NOTE],
         )
     ]
 
@@ -362,14 +366,14 @@ def _svm_error(
 
 
 ARM_NOTE = (
-    "the paper does not say how long its spiral is; one turn, evenly spaced in the angle, looks"
-    " like its picture and needs both features at once"
+    "the paper does not say how long its spiral is. One turn, with points at equal angles, looks"
+    " like its picture, and both features are needed to separate the arms"
 )
 SCALE_NOTE = (
-    "every feature is brought to the range 0 to 1 first, as the paper's sigma 2 and lambda 1 need"
-    " it; it does not say"
+    "every feature is first scaled to the range 0 to 1, because the paper's sigma 2 and lambda 1"
+    " need it; the paper does not say how it scales"
 )
-DRAWN = "the paper draws the weights without numbers; what it says of them is judged"
+DRAWN = "the paper draws the weights without numbers; what it says about them is checked"
 
 EXPERIMENTS = [
     Experiment(
@@ -382,20 +386,20 @@ EXPERIMENTS = [
         (
             SCALE_NOTE,
             (
-                "banana is split into 400 and 4,900 rows, as in the IDA benchmark: the paper's"
-                " table 1 repeats the line of another set for it; the diabetics set is not among"
-                " the data"
+                "banana is split into 400 and 4,900 rows, as in the IDA benchmark, because table"
+                " 1 of the paper repeats the numbers of another set for it; the diabetics set is"
+                " not among the data"
             ),
             (
-                "with the selected features waveform, banana, thyroid and heart are worse than the"
-                " paper says, with the original ones they are not: in the first round all"
-                " neighbourhoods are flat, and a feature that says nothing by itself there leaves."
-                " Other scales, penalties, widths and descents that end early do not give the"
-                " paper's figures either ([what was tried](methods/local-learning.md))"
+                "with the selected features, waveform, banana, thyroid and heart are worse than"
+                " in the paper; with the original features they are not. In the first round all"
+                " neighbourhoods are flat, and a feature that says nothing by itself is dropped"
+                " ([limits](../methods/local-learning.md#limits)). Other scales, penalties,"
+                " widths and descents that end early do not give the paper's figures either"
             ),
             (
                 "C and gamma of the SVM are chosen from a grid of 5 x 6 by ten-fold"
-                " cross-validation, features scaled"
+                " cross-validation, on standardised features"
             ),
             "the time is that of the selection",
         ),
@@ -413,7 +417,7 @@ EXPERIMENTS = [
             ARM_NOTE,
             SCALE_NOTE,
             DRAWN,
-            "the last line, 100,000, is where the paper runs out of memory",
+            "with the 100,000 features of the last line, the paper's program runs out of memory",
         ),
     ),
     Experiment(
@@ -438,15 +442,15 @@ EXPERIMENTS = [
             DRAWN,
             "a round is an update of the neighbourhoods; its descent is always finished",
             (
-                "with sigma 0.01 the nearest neighbour has all the weight, and which row that is"
-                " goes on changing"
+                "with sigma 0.01 the nearest neighbour has all the weight, and it changes from"
+                " round to round"
             ),
         ),
     ),
 ]
 MISSING = {
     "P5.fig9": (
-        "the authors' splits: it draws the weights of one trial of table 2, whose errors P5.table2"
-        " gives"
+        "the authors' splits: the figure draws the weights of one trial of table 2; its errors"
+        " are in P5.table2"
     ),
 }

@@ -26,19 +26,29 @@ QUICK = (
 SECTION = re.compile(r"<!-- (?P<name>[\w.]+) -->\n(?P<text>.*?)\n<!-- /(?P=name) -->", re.DOTALL)
 INTRODUCTION = """# The papers' tables and figures, run again
 
-`python -m reproduction NAME...`, in a clone of the project, runs a table or figure by its paper's
-protocol and prints the paper's figures and those measured, side by side; with `--write` it writes
-its section of this page, too. `--list` shows all of them, the data that they need and how long they
-take; `--quick` runs them small, on the sets shipped in `examples/data`.
-Other data is read from the folder that `--data` or `STREAMSIEVE_DATA` names, one file `name.svm.xz`
-per set.
+`python -m reproduction NAME...` runs tables or figures of the papers again, by the protocol of each
+paper. It needs a clone of the project. It prints the figures of the paper beside those measured.
 
-Methods are run in the papers' forms (`reproduction/forms.py`), not by streamsieve's defaults,
-unless a row says so. A star marks a figure that is further from the paper's than the section
-allows; its notes say why, where that is known. What a paper only draws is given as what it says
-about the drawing, since its points cannot be read off exactly. The papers' times are of their
-machines and programs: they show how times grow, not who is faster. Tables of one paper that are run
-together share what they can: the first of them then has the time of all.
+- `--list` shows all tables and figures, the data that they need and how long they take.
+- `--quick` runs them small, on the sets in `examples/data`.
+- `--write` also writes their sections of this page.
+
+All other data is read from the folder that `--data` or `STREAMSIEVE_DATA` names. It has one file
+`name.svm.xz` per set. `python -m reproduction.download --to FOLDER` downloads most sets from their
+public sources and keeps those that have the recorded digest; it says what to use for the others.
+The addresses were never tried from the machine where this was written: some may have moved.
+
+How to read the tables:
+
+- Methods have the form of the papers (`reproduction/forms.py`), not streamsieve's defaults, unless
+  a row says so.
+- A star marks a figure that is further from the paper's than the section allows. The notes of the
+  section give the reason, if it is known.
+- Some results are only drawn in a paper, and cannot be read off exactly. Then the section has what
+  the paper says about the drawing.
+- The times of a paper are those of its own machines and programs. They show how times grow, not
+  which program is faster.
+- Tables of one paper that are run together share runs. The first of them then has the time of all.
 
 The papers ([in full](../methods/index.md)):
 """

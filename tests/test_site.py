@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import doctest
 import importlib.util
 import inspect
@@ -9,6 +10,7 @@ import os
 import re
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
@@ -66,20 +68,57 @@ def test_every_link_of_a_page_leads_to_a_file() -> None:
     assert not broken, "\n".join(broken)
 
 
+METHOD_PAGES = [path for path in sorted((DOCS / "methods").glob("*.md")) if path.stem != "index"]
+
+
+@pytest.mark.parametrize("path", METHOD_PAGES, ids=lambda path: path.stem)
+def test_a_page_of_a_method_begins_with_an_example_and_ends_with_its_paper(path: Path) -> None:
+    text = path.read_text()
+    titles = re.findall(r"^## (.*)$|^\*\*([\w ]+)[.,*]", text, re.MULTILINE)
+    names = [section or bold for section, bold in titles]
+    before_example, example, _ = text.partition("```python")
+    assert example
+    assert len(before_example.splitlines()) <= 20
+    assert not re.search(r"^## |^\*\*(Rule|Cost|Tests)", before_example, re.MULTILINE)
+    assert names[-1] in ("Paper", "Papers")
+
+
 ESTIMATORS = [name for name in ss.__all__ if hasattr(getattr(ss, name), "get_params")]
 
 
-@pytest.mark.parametrize("name", ESTIMATORS)
-def test_an_estimator_has_a_complete_docstring_whose_example_runs(name: str) -> None:
+RESULTS = {"Selection": "selection", "RunRecord": "record", "Comparison": "comparison"}
+
+
+def check_docstring(name: str, sections: tuple[str, ...]) -> tuple[dict[str, Any], list[str]]:
+    """Run the example of a class; return its names, and the attributes in the docstring."""
     text = inspect.cleandoc(getattr(ss, name).__doc__ or "")
-    for section in ("Parameters", "Attributes", "References", "Examples"):
+    for section in sections:
         assert re.search(rf"^{section}\n-+$", text, re.MULTILINE), f"{name}: no {section}"
     example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
     results = doctest.DocTestRunner().run(example, clear_globs=False)
     assert results.failed == 0
     attributes = re.search(r"^Attributes\n-+\n(.*?)\n\n\w+\n-+$", text, re.MULTILINE | re.DOTALL)
     assert attributes is not None
-    for line in re.findall(r"^(\w[\w, ]*) : ", attributes[1], re.MULTILINE):
-        for attribute in line.split(", "):
-            has_it = hasattr(example.globs["selector"], attribute)
-            assert has_it or attribute == "curve_", attribute  # of which none was asked for
+    lines = re.findall(r"^(\w[\w, ]*) : ", attributes[1], re.MULTILINE)
+    return example.globs, [attribute for line in lines for attribute in line.split(", ")]
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_an_estimator_has_a_complete_docstring_whose_example_runs(name: str) -> None:
+    names, attributes = check_docstring(
+        name, ("Parameters", "Attributes", "References", "Examples")
+    )
+    for attribute in attributes:
+        has_it = hasattr(names["selector"], attribute)
+        assert has_it or attribute == "curve_", attribute  # of which none was asked for
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_result_has_all_its_attributes_in_a_docstring_whose_example_runs(name: str) -> None:
+    names, attributes = check_docstring(name, ("Attributes", "Examples"))
+    fields = {field.name for field in dataclasses.fields(getattr(ss, name))}
+    properties = {
+        key for key, value in vars(getattr(ss, name)).items() if isinstance(value, property)
+    }
+    assert set(attributes) == fields | properties
+    assert all(hasattr(names[RESULTS[name]], attribute) for attribute in attributes)

@@ -142,7 +142,7 @@ PAGES = {
 }
 
 
-def write_pages(app: Sphinx, _config: Config) -> None:
+def write_pages(app: Sphinx, config: Config) -> None:
     """Write every generated page, if its text has changed."""
     folder = Path(app.srcdir) / "reference"
     for name, page in PAGES.items():
@@ -153,5 +153,5 @@ def write_pages(app: Sphinx, _config: Config) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the pages with Sphinx."""
-    app.connect("config-inited", write_pages)  # before Sphinx lists the files of its folder
+    app.connect("config-inited", write_pages)  # before the pages that autosummary reads are listed
     return {"version": "1", "parallel_read_safe": True}

@@ -33,16 +33,16 @@ OGD_FORM = {**AS_GIVEN, "eta": 0.2}
 BUILT = "the authors' vocabulary and weighting are not public; this set was built from the raw text"
 REASONS = {  # why a figure of a set may be far from the paper's
     ("full", "covtype"): (
-        "the paper does not say which two classes it made of seven; here class 2 is against the"
+        "the paper does not say how it made two classes of seven; here they are class 2 and the"
         " rest"
     ),
     ("full", "20news_rec_sci"): BUILT,
     ("full", "20news_comp_sci"): BUILT,
     ("partial", "splice"): (
-        "OFS_P has fewer mistakes than the paper's; so has an independent oracle of its algorithm 4"
+        "OFS_P makes fewer mistakes than in the paper; so does an independent oracle of algorithm 4"
     ),
     ("partial", "a8a"): (
-        "OFS_P has fewer mistakes than the paper's; the coding of the set may differ"
+        "OFS_P makes fewer mistakes than in the paper; the set may be coded in another way"
     ),
     ("partial", "20news_rec_sci"): BUILT,
     ("partial", "20news_comp_sci"): BUILT,

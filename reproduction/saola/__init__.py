@@ -25,23 +25,24 @@ EXPERIMENTS = [
         friedman_tests,
         (
             (
-                "no selection is run: the paper's tests are done again with the figures that it"
-                " prints, on the sets where all methods have one. As in the paper, the best has the"
-                " highest rank"
+                "no selection is run: the paper's tests are repeated with the figures that it"
+                " prints, on the sets where all methods have one. As in the paper, the best"
+                " method has the highest rank"
             ),
             (
-                "table III gives its printed ranks, tables IV, V, VIII, XI, XII, XIII and XXII"
-                " (KNN, the two exchanged) others; ranks over ten sets with ties are multiples of"
-                " 0.05, so that 1.705 cannot be one"
+                "the printed ranks follow from table III. Tables IV, V, VIII, XI, XII, XIII and"
+                " XXII give other ranks than printed (KNN in table XXII: the two ranks are"
+                " exchanged). Ranks over ten sets with ties are multiples of 0.05, so 1.705 is"
+                " not possible"
             ),
             (
-                "two of four rejections do not follow from the printed figures: AUC in table VIII,"
-                " where SAOLA is then not significantly better than alpha-investing, and the SVM in"
-                " table XII, where GDM is not"
+                "two of four rejections do not follow from the printed figures: for AUC in table"
+                " VIII, SAOLA is not significantly better than alpha-investing; for the SVM in"
+                " table XII, GDM is not significantly better than SAOLA"
             ),
             (
-                "the critical difference 0.6885 of two methods on 14 sets is 0.5238, as the paper"
-                " has it in section 5.3.1; 1.047 comes of a rounded table of quantiles"
+                "the critical difference of two methods on 14 sets is 0.5238, as in section 5.3.1"
+                " of the paper, not 0.6885; 1.047 comes from a rounded table of quantiles"
             ),
         ),
     ),

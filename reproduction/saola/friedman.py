@@ -61,14 +61,12 @@ def friedman_tests(setting: Setting) -> list[Table]:
     """Run the tests: ranks, verdicts and critical differences, printed and recomputed."""
     return [
         Table(
-            "Average ranks; a star where the printed figures give another rank than the paper"
-            " prints",
+            "Average ranks; a star if the printed figures give another rank than the paper prints",
             ["table, measure, method", "paper's rank", "from its table"],
             [row for test in TESTS for row in rank_rows(test)],
         ),
         Table(
-            "Friedman's test at 95 % and Nemenyi's critical difference, the latter where the paper"
-            " gives one",
+            "Friedman's test at 95 %, and Nemenyi's critical difference if the paper gives one",
             [
                 "table, measure, methods",
                 "sets",

@@ -91,11 +91,17 @@ EXPERIMENTS = [
         4,
         table_9,
         (
-            f"accuracy: {DRAWN}; LIBLINEAR's SVM, since LIBSVM's takes hours with so many rows",
-            "classes: class 2 against the others; the paper does not say how it made two of seven",
             (
-                "the rows are those of the whole set in a random order; the paper's other sets"
-                " (connect-4, ijcnn1, poker, real-sim) are not at hand"
+                f"accuracy: {DRAWN}. The SVM is LIBLINEAR's, because LIBSVM's takes hours with so"
+                " many rows"
+            ),
+            (
+                "classes: class 2 against the others; the paper does not say how it made two"
+                " classes of seven"
+            ),
+            (
+                "all rows of the set are used, in a random order; the paper's other sets"
+                " (connect-4, ijcnn1, poker, real-sim) are not among the data"
             ),
             "OFS: the best of k = 5, 10, ..., 50",
             OPEN,

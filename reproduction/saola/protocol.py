@@ -27,56 +27,64 @@ F64 = NDArray[np.float64]
 
 DECIDED = (
     (
-        "measure: Fisher's Z on dexter, too, whose values are integers but which the paper calls"
-        " real-valued: it gives the paper's 21 features and, as on arcene, its nearest neighbour's"
-        " accuracy to the digit; by uncertainty of the values as they are 67 features are kept, of"
-        " binned ones 98"
+        "measure: Fisher's Z, also on dexter. Its values are integers, but the paper calls them"
+        " real. Fisher's Z gives the paper's 21 features and, as on arcene, its accuracy of the"
+        " nearest neighbour to the digit. Symmetrical uncertainty keeps 67 features, or 98 if the"
+        " values are binned"
     ),
     (
-        "J48: a tree by entropy with two rows in a leaf at least. Its pruning is not in"
-        " scikit-learn; ccp_alpha = 0.005 was chosen with the test accuracies in sight (SAOLA on"
-        " madelon has 0.61 with it, 0.60 at 0.002, 0.54 at 0; the paper 0.61), so agreement there"
-        " proves little. On dexter 0, 0.005 and 0.01 are all above the paper's, on arcene all below"
+        "J48: a tree by entropy, with at least two rows in a leaf. scikit-learn does not have its"
+        " pruning. ccp_alpha = 0.005 was chosen with the test accuracies known (SAOLA on madelon:"
+        " 0.61 with 0.005, 0.60 with 0.002, 0.54 with 0; the paper has 0.61), so agreement on"
+        " madelon proves little. With 0, 0.005 and 0.01, accuracies on dexter are above the"
+        " paper's, those on arcene below"
     ),
     (
-        "SVM: LIBSVM, linear, C = 1, columns standardised. Madelon's values as they are take more"
-        " than 7 million steps, two of four selections more than 20 million; accuracy differs by a"
-        " point at most. On dexter SAOLA-max has 0.82 so, 0.91 standardised"
+        "SVM: LIBSVM, linear, C = 1, columns standardised. Without that, madelon takes more than"
+        " 7 million steps, for two of four selections more than 20 million, and its accuracy"
+        " differs by at most a point; SAOLA-max on dexter has 0.82 without and 0.91 with it"
     ),
     (
-        "leukemia: the paper's draws are its own, and its figures the best of 10, those of groups"
-        " the mean"
+        "leukemia: the paper's draws are not known. Its figures are the best of 10 draws; those"
+        " of groups are means"
     ),
 )
 OF_AUC = (
-    "AUC: the mean of balanced accuracies. With the nearest neighbour arcene's is then the paper's"
-    " to the digit, and the paper's AUC equals its accuracy on dexter, whose classes are equal"
-    " (tables XIV to XVI)"
+    "AUC: the mean of balanced accuracies. Two facts support this: on arcene it gives the paper's"
+    " AUC with the nearest neighbour to the digit, and on dexter, whose classes have the same"
+    " size, the paper's AUC equals its accuracy (tables XIV to XVI)"
 )
 OF_METHOD = {
     "alpha-investing": (
-        "alpha-investing: the paper's one feature of dexter guesses. Perhaps its first feature is"
-        " used as the constant: dexter's is empty; not verified. On madelon, started from the first"
-        " feature in place of a constant, it keeps the paper's 4, KNN 0.575"
+        "alpha-investing: the one feature that the paper keeps on dexter predicts at chance"
+        " level. Perhaps the paper uses the first feature as the constant, and on dexter that"
+        " feature is empty; this is not verified. On madelon, with the first feature in place of"
+        " the constant, it keeps 4 features as in the paper, with KNN 0.575"
     ),
     "OFS": (
-        "OFS (Wang, Zhao, Hoi, Jin 2014): eta 0.2, lambda 0.01, rows shuffled and standardised, as"
-        " in its paper. On dexter near chance, as the paper's; with rows of length 1 alone, in one"
-        " order, KNN has 0.73 and the SVM 0.82. On madelon the nearest neighbour is below the"
-        " paper's (0.55 at best in one order), the tree is not; why is not known"
+        "OFS (Wang, Zhao, Hoi, Jin 2014): eta 0.2, lambda 0.01, rows shuffled and standardised,"
+        " as in its paper. On dexter it is near chance level, as in the SAOLA paper; with rows"
+        " only scaled to length 1, in one order, KNN has 0.73 and the SVM 0.82. On madelon the"
+        " nearest neighbour is below the paper's (0.55 at best in one order), the tree is not;"
+        " the reason is not known"
     ),
     "FCBF": (
-        "FCBF: how the paper made numbers discrete is not said; here bins by description length"
+        "FCBF: the paper does not say how it makes numbers discrete; here bins are chosen by"
+        " description length"
     ),
     "IAMB": (
-        "IAMB: the paper's stops when a table of counts given what it has would have fewer than"
-        " five rows per cell; by correlation one feature more needs five rows more"
+        "IAMB: the paper's IAMB tests by counts, and stops when a table of counts would have"
+        " fewer than five rows per entry. Here it tests by correlation, where one more feature"
+        " needs only five more rows"
     ),
     "MMMB": (
-        "MMMB: as many features as the paper's; on arcene they predict worse than the paper's, why"
-        " is not known"
+        "MMMB: it keeps as many features as in the paper; on arcene they predict worse than the"
+        " paper's; the reason is not known"
     ),
-    "OGFS": "OGFS: the paper does not state its penalty; here the default, which keeps few",
+    "OGFS": (
+        "OGFS: the paper does not state its penalty; here it is the default, which keeps few"
+        " features"
+    ),
 }
 PARTS = {"dexter": 20_000, "madelon": 500, "arcene": 10_000}  # features of sets with test rows
 LEUKEMIA_FEATURES, N_TRAIN = 7129, 48

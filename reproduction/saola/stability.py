@@ -43,15 +43,16 @@ COMPARED = {
 NOTES = (
     DRAWN,
     (
-        "all rows of a set are cut into folds, dexter's and madelon's test rows too. 30 subsamples:"
-        " six cuts of five folds. The paper does not say which selections are compared: here all"
-        " pairs of the 30"
+        "all rows of a set are divided into five folds, with the test rows of dexter and madelon;"
+        " six divisions give 30 subsamples. The paper does not say which selections it compares;"
+        " here they are all pairs of the 30"
     ),
     (
-        "columns with more than 32 different values are cut into 10 bins of as many rows each, for"
-        " the uncertainties that weigh the pairs; the sum over the pairs is divided by the size of"
-        " the larger set. Nogueira, Sechidis, Brown's (2018) measure, with its 95 % interval,"
-        " counts equal features alone, and is corrected for chance"
+        "Yu's matching weights pairs of features by their symmetrical uncertainty; columns with"
+        " more than 32 different values are cut into 10 bins with the same number of rows for it."
+        " The sum over the pairs is divided by the size of the larger selection. The measure of"
+        " Nogueira, Sechidis, Brown (2018), with its 95 % interval, counts only equal features"
+        " and is corrected for chance"
     ),
     "OFS selects as many features as in the paper's table VI",
     OPEN,

@@ -117,13 +117,13 @@ def make_tables(spec: TableSpec, setting: Setting) -> list[Table]:
 
 
 OF_DRAWS = (
-    "Of several draws the mean ± the standard deviation, and the best; the paper gives the best of"
-    " leukemia's."
+    "Where there are several draws, the table has the mean ± the standard deviation, and the"
+    " best; for leukemia the paper gives the best."
 )
 OF_STARS = (
-    "A star: the paper's is not between two deviations below the mean and the best (of features"
-    f" and groups, the most), with {NEAR} more allowed on either side (of features and groups a"
-    " fifth)."
+    "A star: the paper's figure is below the mean less two deviations or above the best draw (for"
+    " features and groups: the largest). Accuracies and AUC have a tolerance of"
+    f" {NEAR} on either side, numbers of features and groups one of a fifth."
 )
 
 
@@ -321,7 +321,13 @@ SPECS = (
         ("madelon",),
         ("SAOLA", "SAOLA, alpha 0.05"),
         (ShownMeasure("KNN", "XXI KNN"), ShownMeasure("J48", "XXI J48")),
-        ("J48: without pruning the tree has 0.53 at alpha 0.05, nearer to the paper's", OPEN),
+        (
+            (
+                "J48: at alpha 0.05 the tree without pruning has 0.53, which is nearer to the"
+                " paper's figure"
+            ),
+            OPEN,
+        ),
     ),
     TableSpec(
         "table22",
@@ -341,7 +347,14 @@ SPECS = (
             ShownMeasure("features", "XXIII features"),
             ShownMeasure("groups", "XXIII groups"),
         ),
-        ("figures 16 and 17 draw the groups against the accuracies of table XXII", NO_LASSO, OPEN),
+        (
+            (
+                "figures 16 and 17 of the paper draw these numbers of groups against the accuracies"
+                " of table XXII"
+            ),
+            NO_LASSO,
+            OPEN,
+        ),
     ),
     TableSpec(
         "fig15",

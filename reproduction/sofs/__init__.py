@@ -14,11 +14,12 @@ PAPER = (
     " sparse data"
 )
 GENERATED = (
-    "the rows are generated here, so they are other random rows than the paper's, and times have no"
-    " reading of text"
+    "the rows are generated here: they are not the random rows of the paper, and times do not"
+    " include reading text"
 )
 NO_NUMBERS = (
-    "the paper only draws this: its points are not read off, what it says of them is judged"
+    "the paper only draws this: its points are not read off; what the paper says about them is"
+    " checked"
 )
 NO_FGM = "FGM is not among the methods"
 PCMAC = "pcmac is the form of scikit-feature with 3,289 words, not that of SVMlin with 7,510"
@@ -34,18 +35,18 @@ EXPERIMENTS = [
         (
             GENERATED,
             (
-                "SOFS has gamma 1 on rows as they are on X1 and X2, and gamma 4 on rows of length 1"
-                " on X3, where gamma 1 stops learning at once; OGD and AROW have rows of length 1"
-                " and the best parameter of the paper's grid, 2^-5 to 2^5, on other rows: the paper"
-                " tunes all of them by cross-validation"
+                "on X1 and X2, SOFS has gamma 1 and rows as they are; on X3 it has gamma 4 and"
+                " rows of length 1, because with gamma 1 it stops learning at once. OGD and AROW"
+                " have rows of length 1 and the best parameter of the paper's grid, 2^-5 to 2^5,"
+                " chosen on other rows. The paper tunes all of them by cross-validation"
             ),
             (
-                "OGD and AROW are not run on X3: with a weight for each of a billion features they"
-                " take 16 GB here"
+                "OGD and AROW are not run on X3: a weight for each of a billion features takes 16"
+                " GB here"
             ),
             (
-                "`defaults` are streamsieve's, another rule than the paper's; it stands beside the"
-                " paper's SOFS"
+                "`defaults` is SOFS with streamsieve's defaults, whose rule is not the paper's;"
+                " the figures of the paper in its row are those of SOFS"
             ),
         ),
     ),
@@ -61,11 +62,11 @@ EXPERIMENTS = [
             NO_NUMBERS,
             (
                 f"{NO_FGM}; mRMR is not run on 100,000 rows; the L1-SVM learns 20,000 of the rows,"
-                " and its time is that of the search for the penalty with so many features"
+                " and its time is that of the search for the penalty that selects so many features"
             ),
             (
-                "one order of the rows, not ten; PET and FOFS have rows of length 1 and"
-                " streamsieve's eta and lambda"
+                "the rows are learned in one order, not in ten; PET and FOFS have rows of length"
+                " 1 and streamsieve's default eta and lambda"
             ),
         ),
     ),
@@ -81,9 +82,9 @@ EXPERIMENTS = [
             f"real-sim, ccat and aut are not among the data; {PCMAC}",
             f"{NO_FGM}; mRMR is streamsieve's, on one core",
             (
-                "gamma and eta are chosen from three values each on the last fifth of the training"
-                " rows, not by five-fold cross-validation; times are without that choice, but those"
-                " of the L1-SVM with the search for its penalty"
+                "gamma and eta are chosen from three values each, on the last fifth of the"
+                " training rows, not by five-fold cross-validation. Times do not include this"
+                " choice; those of the L1-SVM include the search for its penalty"
             ),
         ),
         (SHIPPED,),
@@ -97,13 +98,13 @@ EXPERIMENTS = [
         section_5,
         (
             (
-                "not a table of the paper: it says that SOFS is worse than batch methods with few"
-                " features, and this shows by how much, and what streamsieve's own rule"
-                " (`defaults`) makes of it"
+                "this is not a table of the paper. The paper says that SOFS is worse than batch"
+                " methods with few features; this table shows by how much, and what streamsieve's"
+                " default rule (`defaults`) achieves"
             ),
             (
-                "split sizes are those of its table III, but 1,500 rows of pcmac and 2,900 of"
-                f" farm-ads; {PCMAC}"
+                "the numbers of training rows are those of table III of the paper, except 1,500"
+                f" rows of pcmac and 2,900 of farm-ads; {PCMAC}"
             ),
             "farm-ads and dexter are not among the paper's sets",
         ),

@@ -211,7 +211,11 @@ def figure_1(setting: Setting) -> list[Table]:
             times.append([f"{kind}, {k}", *(f"{seconds[method]:.1f}" for method in methods)])
     return [
         Table("Test accuracy, % (figure 1)", ["set, features", *methods], accuracies),
-        Table("Seconds, with generating the rows (figure 2)", ["set, features", *methods], times),
+        Table(
+            "Seconds, including the generation of rows (figure 2)",
+            ["set, features", *methods],
+            times,
+        ),
         claims_table(_check_claims(accuracy_by_k, kinds)),
     ]
 

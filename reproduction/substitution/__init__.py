@@ -16,31 +16,34 @@ PAPER = (
 
 OF_FIGURES = (
     (
-        "the paper's plots cannot be read off exactly: all its curves are within the ranges of the"
-        ' axes that are given; its OS, which scans twice, is "OS paper, 2 scans" here, and "OS'
-        " pool\" is streamsieve's default, not the paper's"
+        "the paper's plots cannot be read off exactly: the table gives the ranges of the axes,"
+        " and all curves are within them. The paper's OS scans twice; here it is \"OS paper, 2"
+        ' scans". "OS pool" is streamsieve\'s default, which the paper does not have'
     ),
-    "the number of features p: the ends and the middle of what the paper draws, which has nine",
+    "the paper draws nine numbers of features p; here are the smallest, the middle and the largest",
     (
         "columns are standardised and the model has an intercept; the paper has neither, and its"
         " columns need neither"
     ),
-    "the paper does not give its steps: here 0.5, its best for uncorrelated columns (theorem 1)",
+    (
+        "the paper does not state its steps; here they are 0.5, by theorem 1 the best for"
+        " uncorrelated columns"
+    ),
 )
 OF_REAL = (
     (
-        "not of the paper: its figure 4 is of images that are not to be had, so the same question"
-        " is put to five public sets, with streamsieve's default, batch methods and SAOLA (Yu, Wu,"
-        " Ding, Pei 2016) beside it"
+        "this is not in the paper. The images of its figure 4 are not available, so the same"
+        " question is asked of five public sets. streamsieve's default, batch methods and SAOLA"
+        " (Yu, Wu, Ding, Pei 2016) are added"
     ),
     (
         "colon and leukemia: five folds, three times; dexter and arcene: their own test rows,"
         " columns in three orders; basehock: 1,500 rows at random, three times"
     ),
     (
-        "OS and ProjGD have the logistic loss; a method whose steps diverge predicts the larger"
-        " class; correlation and SAOLA have no model of their own, and logistic regression in both"
-        " tables"
+        "OS and ProjGD use the logistic loss. A method whose steps diverge predicts the majority"
+        " class. Correlation and SAOLA have no model of their own; both tables use a logistic"
+        " regression for them"
     ),
 )
 
@@ -54,9 +57,9 @@ EXPERIMENTS = [
         figure_1,
         (
             (
-                'the noise: the paper\'s "variance 0.1^2" does not give its plots, every method'
-                " finds nearly all then (see P2.harder); a standard deviation of 3, a tenth of the"
-                " signal's variance, comes near them in recall"
+                'the noise: with the paper\'s "variance 0.1^2" every method finds nearly all'
+                " features (see P2.harder), unlike in its plots. Here its standard deviation is"
+                " 3, a tenth of the signal's variance, and recall is near the plots"
             ),
             *OF_FIGURES,
         ),
@@ -69,7 +72,7 @@ EXPERIMENTS = [
         30,
         figure_2,
         (
-            "by the paper's rule fewer features are found than its plots show; why is not known",
+            "the paper's rule finds fewer features here than in its plots; the reason is not known",
             *OF_FIGURES,
         ),
     ),
@@ -83,8 +86,8 @@ EXPERIMENTS = [
         harder,
         (
             (
-                "not of the paper: it shows what noise does, and where the paper's fixed step fails"
-                " (columns that correlate: the weights diverge, and nothing is found)"
+                "this is not in the paper. It shows what noise does, and where the paper's fixed"
+                " step fails: if columns correlate, the weights diverge and nothing is found"
             ),
         ),
     ),

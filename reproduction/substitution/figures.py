@@ -214,7 +214,7 @@ def harder(setting: Setting) -> list[Table]:
     ]
     spread = recalls.std(axis=2).max() / np.sqrt(repeats)
     note = (
-        f"Mean of {repeats}; its standard error is {spread:.3f} at most. p = 2,000 unless stated"
-        " otherwise."
+        f"Mean of {repeats}; its standard error is at most {spread:.3f}. p = 2,000 unless the"
+        " table says otherwise."
     )
     return [Table("Recall", ["", *IN_HARDER], rows, [note])]

@@ -197,7 +197,7 @@ def real_sets(setting: Setting) -> list[Table]:
     ]
     rows = shortfall_rows(means)
     return (
-        [*tables, Table("Columns, where fewer were taken than asked for", ["", "mean"], rows)]
+        [*tables, Table("Columns, if fewer were selected than asked for", ["", "mean"], rows)]
         if rows
         else tables
     )

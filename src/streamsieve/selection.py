@@ -26,7 +26,19 @@ FRAME = ("index", "name", "score", "weight", "class", "group", "frequency")
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A selected feature; ``name`` and ``group`` are None where they are not known."""
+    """A selected feature.
+
+    Attributes
+    ----------
+    index : int
+        The id of the feature, from 0.
+    score : float
+        How good the feature is; larger is better.
+    name : str or None
+        The name of the feature, if the data has names.
+    group : int, str or None
+        The group of the feature, if features have groups.
+    """
 
     index: int
     score: float
@@ -40,6 +52,31 @@ class Selection:
 
     Its size is that of the selection, not of the data. A larger score is a better feature. ``for
     feature in selection`` yields each of them as a ``Feature``, best first.
+
+    Attributes
+    ----------
+    indices : ndarray of int64
+        The ids of the features, from 0, in ascending order.
+    scores : ndarray of float64
+        How good each feature is; larger is better.
+    names : ndarray or None
+        The names of the features, if the data has names.
+    groups : ndarray or None
+        The groups of the features, integers or names as they were given, if there are groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> selection = ss.SOFS(4).fit(X, y).selection()
+    >>> len(selection)
+    4
+    >>> selection.top(2).indices
+    array([3, 7])
+    >>> {feature.index for feature in selection} >= {3, 7}
+    True
     """
 
     indices: NDArray[np.int64]

@@ -201,3 +201,12 @@ def test_the_page_has_sections_of_experiments_in_their_order() -> None:
     assert names == [name for name in EXPERIMENTS if name in names]
     assert text.startswith(INTRODUCTION)
     assert str(ROOT) not in text
+
+
+def test_the_page_has_the_titles_and_the_deviations_of_its_experiments() -> None:
+    text = (ROOT / "docs" / "explanation" / "reproduction.md").read_text()
+    for match in SECTION.finditer(text):
+        experiment = EXPERIMENTS[match["name"]]
+        assert match["text"].startswith(f"## {experiment.name}: {experiment.title}\n")
+        notes = match["text"].rpartition("\n\n")[2].splitlines()
+        assert notes == [f"- {note}" for note in experiment.notes], experiment.name

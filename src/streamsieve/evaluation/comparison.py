@@ -94,10 +94,32 @@ class Ranks(NamedTuple):
 class Comparison:
     """The result of comparing methods on data sets, with several budgets, seeds and models.
 
-    ``table`` is an Arrow table with a line per cell: the request (``data``, ``method``, ``k``,
-    ``seed``, ``fold``, ``model``), the quality, time and memory and, if the cell failed, the
-    ``error``. ``k`` is null where the method chose the number of features, ``fold`` where there
-    were test rows. ``request`` is the request of the whole comparison.
+    Each line of the table is a comparison cell: its request (``data``, ``method``, ``k``, ``seed``,
+    ``fold``, ``model``), its quality, time and memory and, if the cell failed, the ``error``. ``k``
+    is null if the method chose the number of features, ``fold`` is null if there were test rows.
+
+    Attributes
+    ----------
+    table : pyarrow.Table
+        The table, with a line per comparison cell.
+    request : dict
+        The request of the whole comparison: its data sets, methods, models and options.
+    measure : str
+        The default measure of methods: "accuracy" or, for numeric targets, "r2".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> comparison = ss.compare((X, y), ["sofs", "f-test"], [1, 2], folds=2)
+    >>> comparison.measure
+    'accuracy'
+    >>> comparison.best()[0]["k"]
+    2
+    >>> len(comparison.lines()) == comparison.table.num_rows
+    True
     """
 
     table: pa.Table

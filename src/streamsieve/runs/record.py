@@ -188,9 +188,66 @@ class RecordFields(TypedDict):
 
 @dataclass(slots=True, eq=False, repr=False)
 class RunRecord:
-    """The request, the result and the cost of a run.
+    """The request, the result and the cost of a run, as ``select`` returns it.
 
-    ``details`` holds what only some methods have.
+    Attributes
+    ----------
+    method : str
+        The name of the method, such as "sofs".
+    params : dict
+        The parameters of the method, with their defaults.
+    n_rows : int
+        The number of rows.
+    n_features : int
+        The width of the data.
+    n_nonzero : int
+        The number of non-zeros.
+    selection : Selection
+        The selected features.
+    mistakes : int or None
+        The number of rows predicted wrongly before they were learned; None if the method does not
+        learn row by row, or learns numbers.
+    updates : int or None
+        The number of rows that changed what was learned; None if the method does not learn row by
+        row.
+    seconds : dict
+        The seconds of the run: "total", and its parts "read", "learn" and "compile".
+    peak_memory_bytes : int
+        The largest memory of the process.
+    test_accuracy : float or None
+        The fraction of the test rows that were predicted right.
+    test_r2 : float or None
+        R2 on the test rows, for a numeric target.
+    curve : dict or None
+        The online accuracy or R2 by number of features, if a curve was asked for.
+    measures : dict or None
+        The number of relevant features by measure, for SAOLA.
+    trace : list of dict
+        Mistakes and updates, or R2, at every recording point.
+    data : dict
+        Where the data is, and what is known about it.
+    details : dict
+        What only some methods have, such as weights, groups and history.
+    open_selector : callable or None
+        A function that returns the trained estimator; None for a record that was read from a file.
+    selector : estimator or None
+        The trained estimator.
+    first_id : int
+        The id that the data gives to feature 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> X = np.random.default_rng(0).normal(size=(200, 10))
+    >>> y = X[:, 3] + X[:, 7] > 0
+    >>> record = ss.select((X, y), "sofs", 2)
+    >>> record.selection.indices
+    array([3, 7])
+    >>> record.n_rows, record.n_features
+    (200, 10)
+    >>> record.selector.predict(X[:2]).shape
+    (2,)
     """
 
     method: str
