@@ -22,7 +22,7 @@ from ..sources.base import not_finite_error
 from ..sources.named_rows import Entries, numbers_of
 from ..targets import Kind
 from ..values import normalize_labels
-from .features import Features, HashedNames, Vocabulary, as_objects
+from .features import HashedNames, Vocabulary, as_objects
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -49,7 +49,8 @@ class SelectorStream:
         self.classes = None if classes is None else list(classes)
         # True if a mean is subtracted before values are rounded
         self.exact = self.selector.new_learner().inputs.centres
-        self.features: Features = HashedNames() if is_bounded(selector) else Vocabulary()
+        has_cells = getattr(selector, "max_cells", None) is not None  # a fixed memory
+        self.features: Vocabulary | HashedNames = HashedNames() if has_cells else Vocabulary()
         self.learner: Any = None  # until there is something to learn
         self.labels: dict[Any, NDArray[Any]] = {}  # seen so far, each as an array of one
         self.recent: deque[RowBlock] = deque()
@@ -66,7 +67,7 @@ class SelectorStream:
             block = self.block(x, learning=True)
             if w == 0.0:
                 return  # a row of weight 0 changes nothing
-            label = to_builtin(y)
+            label = y.item() if isinstance(y, np.generic) else y
             if self.learns_classes:
                 self._check_labels([label])
             weight = None if w == 1.0 else np.array([w], np.float64)
@@ -120,8 +121,10 @@ class SelectorStream:
     def _learn(self, block: RowBlock, labels: list[Any]) -> None:
         new, previous = [label for label in labels if label not in self.labels], self.learner
         try:
-            if new or previous is None:
-                self._prepare_for_labels(new)
+            if previous is None:
+                self.learner = self._start_learner(new)
+            elif new and self.classes is None and len(self.labels) + len(new) > 2:
+                self._restart([*self.labels, *new])
             self.learner.partial_fit_block(block)
         except Exception:
             self.learner = previous  # a block that cannot be learned changes nothing
@@ -137,13 +140,6 @@ class SelectorStream:
             return np.array([y], np.float64)
         target = self.labels.get(y) if self.learns_classes else None
         return as_target(y) if target is None else target
-
-    def _prepare_for_labels(self, new: list[Any]) -> None:
-        """Start learning, or restart it, if new labels require that."""
-        if self.learner is None:
-            self.learner = self._start_learner(new)
-        elif self.learns_classes and self.classes is None and len(self.labels) + len(new) > 2:
-            self._restart([*self.labels, *new])
 
     def _start_learner(self, labels: list[Any]) -> Any:
         """Return a new learner of the selector for these classes, or for those given."""
@@ -173,7 +169,7 @@ class SelectorStream:
                 f" the last {self.n_recent:,} rows, and earlier rows are lost; give all classes"
                 " beforehand: classes=[...]",
                 UserWarning,
-                stacklevel=6,
+                stacklevel=5,
             )
 
     def _remember_rows(self, block: RowBlock) -> None:
@@ -206,7 +202,7 @@ class SelectorStream:
             self._selected_ids = (
                 frozenset()
                 if self.learner is None
-                else frozenset(self.selection().indices.tolist())
+                else frozenset(self.learner.results.selection().indices.tolist())
             )
         return self._selected_ids
 
@@ -324,11 +320,6 @@ def check_selector(selector: Any, kinds: frozenset[Kind]) -> Any:
     return selector
 
 
-def is_bounded(selector: Any) -> bool:
-    """Return True if a selector has a fixed memory for any number of features."""
-    return "max_cells" in selector.method.parameter_names and selector.max_cells is not None
-
-
 def last_rows(block: RowBlock, n_rows: int) -> RowBlock:
     """Return the last rows of a block, without keeping the others in memory."""
     if block.n_rows <= n_rows:
@@ -339,11 +330,6 @@ def last_rows(block: RowBlock, n_rows: int) -> RowBlock:
     return entries.with_target(np.array(last.y), weights)
 
 
-def to_builtin(label: Any) -> Any:
-    """Return a label as an object of a built-in type."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
 def as_target(y: Any) -> NDArray[Any]:
     """Return a label, or a number, as an array of one."""
-    return normalize_labels(as_objects([to_builtin(y)]))
+    return normalize_labels(as_objects([y]))
