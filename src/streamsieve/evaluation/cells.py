@@ -404,17 +404,16 @@ def measure_model(
         if not selection.features.size:
             raise DataError("no feature was selected")
         if model == OWN:
-            return quality_columns(measure_learner(selection.learner, test))
-        estimator = downstream(model, TASK_OF_KIND[kind], seed)
-        return quality_columns(
-            hold_out(
-                estimator,
+            quality = measure_learner(selection.learner, test)
+        else:
+            quality = hold_out(
+                downstream(model, TASK_OF_KIND[kind], seed),
                 rows.columns(selection.features),
                 rows.y,
                 test.columns(selection.features),
                 test.y,
             )
-        )
+        return {"r2": quality.r2} if isinstance(quality, Fit) else quality._asdict()
     except Exception as error:
         return {"error": message_of(error)}
 
@@ -432,11 +431,6 @@ def measure_learner(learner: AnyLearner | None, test: Rows) -> Quality | Fit:
         for _, scores, probabilities in predictions
     ]
     return quality_of_labels(test.y, labels == test.y, np.concatenate(evidence), predictor.classes)
-
-
-def quality_columns(quality: Quality | Fit) -> Line:
-    """Return the columns of a line that hold a quality."""
-    return {"r2": quality.r2} if isinstance(quality, Fit) else quality._asdict()
 
 
 def message_of(error: Exception) -> str:
