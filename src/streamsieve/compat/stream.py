@@ -31,7 +31,6 @@ Row = Mapping[Hashable, Any]
 
 MAX_RECENT_ROWS = 1024  # rows from which learning restarts when a new class appears
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
-MAX_BOUNDS = 4096  # lengths of rows
 
 
 class SelectorStream:
@@ -55,7 +54,6 @@ class SelectorStream:
         self.labels: dict[Any, NDArray[Any]] = {}  # seen so far, each as an array of one
         self.recent: deque[RowBlock] = deque()
         self.n_recent = self.n_rows = 0
-        self.bounds: dict[int, NDArray[np.int64]] = {}  # ``indptr`` by the length of a row
         self._predictor: Predictor | None = None
         self._selected_ids: frozenset[int] | None = None
 
@@ -68,13 +66,10 @@ class SelectorStream:
             if w == 0.0:
                 return  # a row of weight 0 changes nothing
             label = y.item() if isinstance(y, np.generic) else y
-            if self.learns_classes:
-                self._check_labels([label])
+            labels = [label] if self.learns_classes else []
+            self._check_labels(labels)
             weight = None if w == 1.0 else np.array([w], np.float64)
-            self._learn(
-                block.with_target(self._target_of(label), weight),
-                [label] if self.learns_classes else [],
-            )
+            self._learn(block.with_target(self._target_of(label), weight), labels)
 
     def learn_frame(self, X: DataFrame, y: Any, w: Any) -> None:
         """Learn the rows of a data frame, with a label each.
@@ -86,12 +81,9 @@ class SelectorStream:
             target = normalize_labels(np.asarray(y))
             if target.shape != (block.n_rows,):
                 raise DataError(f"X has {block.n_rows:,} rows, but y has {target.size:,} labels")
-            weights = (
-                None
-                if isinstance(w, float | int) and w == 1.0
-                else np.broadcast_to(w, target.shape)
-            )
-            weights = None if weights is None else np.array(weights, np.float64)
+            weights = None
+            if not isinstance(w, float | int) or w != 1.0:
+                weights = np.array(np.broadcast_to(w, target.shape), np.float64)
             block = block.with_target(target, weights).without_zero_weights()
             labels = np.asarray(block.y).tolist() if self.learns_classes else []
             self._check_labels(labels)
@@ -193,8 +185,8 @@ class SelectorStream:
         return self._predictor
 
     def class_labels(self) -> list[Any]:
-        """Return the classes in the order of scores."""
-        return [] if self.learner is None else list(self.learner.results.classes_.tolist())
+        """Return the classes in the order of scores; requires a learner."""
+        return list(self.learner.results.classes_.tolist())
 
     def selected_ids(self) -> frozenset[int]:
         """Return the ids of the selected features."""
@@ -244,17 +236,8 @@ class SelectorStream:
             if learning
             else (None, features.width(ids.size))
         )
-        indptr = self._indptr_of(filled)
+        indptr = np.array([0, filled])
         return RowBlock.trusted(indptr, kept_ids[:filled], kept[:filled], None, width, names=names)
-
-    def _indptr_of(self, length: int) -> NDArray[np.int64]:
-        """Return ``indptr`` of a block with one row."""
-        indptr = self.bounds.get(length)
-        if indptr is None:
-            indptr = np.array([0, length])
-            if len(self.bounds) < MAX_BOUNDS:
-                self.bounds[length] = indptr
-        return indptr
 
     def frame_block(self, X: DataFrame, learning: bool) -> RowBlock:
         """Return the rows of a data frame as a block."""
