@@ -420,8 +420,8 @@ def train_row_shards(
         "workers": run.n_workers,
         "rounds": run.rounds,
         "lost_workers": run.losses,
+        "worker_memory_bytes": run.memory,
     }
-    training.details["worker_memory_bytes"] = run.memory
     return training
 
 

@@ -149,11 +149,10 @@ def prequential(
         learn_rows(learner, source, classes, judged[0], clock)
         return Training(seconds=clock.seconds())
 
-    search = not learner.started
     training = (
-        train_with_all_classes(learner, source, classes, attempt)
-        if search
-        else attempt(classes, False)
+        attempt(classes, False)
+        if learner.started
+        else train_with_all_classes(learner, source, classes, attempt)
     )
     return judged[0].result(window, training.seconds)
 
