@@ -23,9 +23,9 @@ from numpy.typing import NDArray
 from report import machine, table
 from streamsieve.blocks import columns_of
 from streamsieve.distributed import asyos
+from streamsieve.distributed.driving import open_engine
 from streamsieve.distributed.engine import Engine
 from streamsieve.distributed.local import ProcessEngine, ThreadEngine
-from streamsieve.distributed.opening import open_engine
 from streamsieve.engine_choice import EngineChoice
 from streamsieve.kernels.columns.slots import combine
 from streamsieve.selectors.columns.asyos import ASYOS

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamsieve.distributed.driving import open_engine
 from streamsieve.distributed.engine import Engine, Supervisor
-from streamsieve.distributed.opening import open_engine
 from streamsieve.engine_choice import EngineChoice
 from streamsieve.errors import DataError, RunError, UsageError
 from tests.waiting import wait_for

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from streamsieve.distributed.driving import open_engine
 from streamsieve.distributed.engine import Engine
-from streamsieve.distributed.opening import open_engine
 from streamsieve.engine_choice import EngineChoice
 from streamsieve.errors import RunError, UsageError
 
@@ -216,7 +216,7 @@ def test_a_connection_of_this_process_is_used_and_kept(ray_cluster):
 
 REFUSED = """
 import sys
-from streamsieve.distributed.opening import open_engine
+from streamsieve.distributed.driving import open_engine
 from streamsieve.engine_choice import EngineChoice
 from streamsieve.errors import RunError
 try:
@@ -240,7 +240,7 @@ OWN = """
 import os, sys
 import numpy as np
 from streamsieve.distributed import ray_cluster
-from streamsieve.distributed.opening import open_engine
+from streamsieve.distributed.driving import open_engine
 from streamsieve.engine_choice import EngineChoice
 from streamsieve.errors import RunError
 from tests.distributed.workers import Counter
@@ -336,5 +336,5 @@ def test_without_ray_installed(monkeypatch):
 
 
 def test_ray_is_imported_only_if_it_is_used():
-    code = "import sys, streamsieve.distributed.opening; assert 'ray' not in sys.modules"
+    code = "import sys, streamsieve.distributed.driving; assert 'ray' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from streamsieve.distributed import asyos
+from streamsieve.distributed.driving import open_engine
 from streamsieve.distributed.engine import Engine
-from streamsieve.distributed.opening import open_engine
 from streamsieve.engine_choice import EngineChoice
 
 from .mortal import Mortal

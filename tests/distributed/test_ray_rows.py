@@ -10,8 +10,8 @@ import pytest
 
 from streamsieve import open_source
 from streamsieve.distributed import rows
+from streamsieve.distributed.driving import open_engine
 from streamsieve.distributed.local import ThreadEngine
-from streamsieve.distributed.opening import open_engine
 from streamsieve.distributed.rows import train_row_shards
 from streamsieve.engine_choice import EngineChoice
 from streamsieve.registry import find_method

@@ -13,7 +13,7 @@ from pyarrow import parquet
 from scipy.sparse import csr_array
 
 import streamsieve as ss
-from streamsieve.evaluation import in_memory, nogueira, stability_selection
+from streamsieve.evaluation import nogueira, resampling, stability_selection
 from streamsieve.evaluation.resampling import StabilitySelection, subsample
 from streamsieve.registry import METHODS, find_method
 from streamsieve.sources.base import BlockSource
@@ -175,6 +175,6 @@ def test_what_does_not_fit_or_makes_no_sense_is_refused(monkeypatch: pytest.Monk
         assert needed > X.nbytes
         raise ss.DataError(f"{what} take too much memory; {advice}")
 
-    monkeypatch.setattr(in_memory, "refuse_beyond_memory", refuse)
+    monkeypatch.setattr(resampling, "refuse_beyond_memory", refuse)
     with pytest.raises(ss.DataError, match="take a smaller fraction or fewer jobs"):
         stability_selection(data, "sofs", 3, n_resamples=4, jobs=4)

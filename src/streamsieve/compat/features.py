@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,30 +17,6 @@ MAX_REMEMBERED_NAMES = 1 << 16
 NOT_TEXT = "\0"  # before the text of a name that is not text: 1 and "1" are two features
 
 
-class Features(Protocol):
-    """An assignment of ids to the names of features."""
-
-    id_type: type[np.signedinteger[Any]]
-
-    def width(self, n_new: int = 0) -> int:
-        """Return a number above all assigned ids, and above those of ``n_new`` new names."""
-
-    def assign_ids(self, names: Iterable[Hashable]) -> list[int]:
-        """Return the ids of the features of a row to learn; assign ids to new features."""
-
-    def forget(self, width: int) -> None:
-        """Remove the ids that were assigned since the width was ``width``."""
-
-    def find_ids(self, names: Iterable[Hashable]) -> list[int]:
-        """Return the ids of the features of a row to predict; new ones get unused ids."""
-
-    def block_names(self, ids: NDArray[Any], names: Iterable[Hashable]) -> NamedIds | None:
-        """Return the names of the features of a block, if ids are hashes."""
-
-    def feature_names(self, ids: NDArray[np.int64], names: NDArray[Any] | None) -> NDArray[Any]:
-        """Return the names of selected features; ``names`` are those that the learner has."""
-
-
 class Vocabulary:
     """Ids in order of appearance; every name is remembered.
 
@@ -51,13 +27,14 @@ class Vocabulary:
     id_type: type[np.signedinteger[Any]] = np.int32
 
     def __init__(self) -> None:
-        self.ids: dict[Hashable, int] = {}
-        self.names: list[Hashable] = []
+        self.ids: dict[Hashable, int] = {}  # in order of their names' appearance
 
     def width(self, n_new: int = 0) -> int:
-        return len(self.names) + n_new
+        """Return a number above all assigned ids, and above those of ``n_new`` new names."""
+        return len(self.ids) + n_new
 
     def assign_ids(self, names: Iterable[Hashable]) -> list[int]:
+        """Return the ids of the features of a row to learn; assign ids to new features."""
         ids = self.ids
         try:
             return [ids[name] for name in names]
@@ -65,28 +42,31 @@ class Vocabulary:
             pass
         for name in sorted((name for name in names if name not in ids), key=text_of_name):
             ids[name] = len(ids)
-            self.names.append(name)
         return [ids[name] for name in names]
 
     def forget(self, width: int) -> None:
-        while len(self.names) > width:
-            del self.ids[self.names.pop()]
+        """Remove the ids that were assigned since the width was ``width``."""
+        while len(self.ids) > width:
+            self.ids.popitem()
 
     def find_ids(self, names: Iterable[Hashable]) -> list[int]:
-        ids, width = self.ids, len(self.names)
+        """Return the ids of the features of a row to predict; new ones get unused ids."""
+        ids, width = self.ids, len(self.ids)
         return [ids.get(name, width + k) for k, name in enumerate(names)]
 
     def block_names(self, ids: NDArray[Any], names: Iterable[Hashable]) -> NamedIds | None:
+        """Return the names of the features of a block, if ids are hashes."""
         return None
 
     def feature_names(self, ids: NDArray[np.int64], names: NDArray[Any] | None) -> NDArray[Any]:
-        return as_objects([self.names[feature] for feature in ids.tolist()])
+        """Return the names of selected features; ``names`` are those that the learner has."""
+        return as_objects(list(self.ids))[ids]
 
 
 class HashedNames:
     """Ids that are hashes of names, for selectors in fixed memory.
 
-    The learner has the names of the features that it keeps.
+    The learner has the names of the features that it keeps; the methods are those of a vocabulary.
     """
 
     id_type: type[np.signedinteger[Any]] = np.int64
@@ -103,7 +83,10 @@ class HashedNames:
             return [ids[name] for name in names]
         except KeyError:
             pass
-        hashes = self._hash(list(names))
+        texts = [text_of_name(name) for name in names]
+        hashed = np.empty(len(texts), np.int64)
+        hash_names(*text_of(texts), hashed)
+        hashes: list[int] = hashed.tolist()
         if len(ids) + len(hashes) > MAX_REMEMBERED_NAMES:
             ids.clear()
         ids.update(zip(names, hashes, strict=True))
@@ -113,12 +96,6 @@ class HashedNames:
         pass  # the hash of a name never changes
 
     find_ids = assign_ids
-
-    def _hash(self, names: list[Hashable]) -> list[int]:
-        ids = np.empty(len(names), np.int64)
-        hash_names(*text_of([text_of_name(name) for name in names]), ids)
-        hashes: list[int] = ids.tolist()
-        return hashes
 
     def block_names(self, ids: NDArray[Any], names: Iterable[Hashable]) -> NamedIds | None:
         return NamedIds(ids, [text_of_name(name) for name in names])

@@ -47,7 +47,25 @@ def probabilities_of(stream: SelectorStream, block: RowBlock) -> NDArray[Any]:
     return np.asarray(predictor.probabilities(predictor.score(block)))
 
 
-class SelectorClassifier(base.MiniBatchClassifier):
+class StreamModel:
+    """The interface that all three have in common."""
+
+    _stream: SelectorStream
+
+    def selection(self) -> Selection:
+        """Return the selected features with their names."""
+        return self._stream.selection()
+
+    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
+        """Learn a row of weight ``w``."""
+        self._stream.learn(x, y, w)
+
+    def learn_many(self, X: DataFrame, y: Series, w: Any = 1.0) -> None:
+        """Learn the rows of a data frame in their order."""
+        self._stream.learn_frame(X, y, w)
+
+
+class SelectorClassifier(StreamModel, base.MiniBatchClassifier):
     """A selector on rows that learns classes, as a classifier of river.
 
     Parameters
@@ -76,14 +94,6 @@ class SelectorClassifier(base.MiniBatchClassifier):
     def _multiclass(self) -> bool:
         return not self.selector.method.two_classes_only
 
-    def selection(self) -> Selection:
-        """Return the selected features with their names."""
-        return self._stream.selection()
-
-    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:
-        """Learn a row of weight ``w``."""
-        self._stream.learn(x, y, w)
-
     def predict_one(self, x: Features, **kwargs: Any) -> Any:
         """Return the class of a row, or None if nothing was learned."""
         stream = self._stream
@@ -98,10 +108,6 @@ class SelectorClassifier(base.MiniBatchClassifier):
             return self._initial_probabilities()
         probabilities = probabilities_of(stream, stream.block(x, learning=False))[0].tolist()
         return dict(zip(stream.class_labels(), probabilities, strict=True))
-
-    def learn_many(self, X: DataFrame, y: Series, w: Any = 1.0) -> None:
-        """Learn the rows of a data frame in their order."""
-        self._stream.learn_frame(X, y, w)
 
     def predict_many(self, X: DataFrame) -> Series:
         """Return the class of every row."""
@@ -134,7 +140,7 @@ class SelectorClassifier(base.MiniBatchClassifier):
         return {label: 1.0 / len(labels) for label in labels}
 
 
-class SelectorRegressor(base.MiniBatchRegressor):
+class SelectorRegressor(StreamModel, base.MiniBatchRegressor):
     """A selector on rows that learns numbers, as a regressor of river.
 
     Parameters
@@ -152,14 +158,6 @@ class SelectorRegressor(base.MiniBatchRegressor):
         yield {"selector": estimator_class("sofs-regressor")(5)}
         yield {"selector": estimator_class("sofs-regressor")(5, max_cells=1024)}
 
-    def selection(self) -> Selection:
-        """Return the selected features with their names."""
-        return self._stream.selection()
-
-    def learn_one(self, x: Features, y: float, w: float = 1.0) -> None:
-        """Learn a row of weight ``w``."""
-        self._stream.learn(x, y, w)
-
     def predict_one(self, x: Features) -> float:
         """Return the number of a row, or 0 if nothing was learned."""
         stream = self._stream
@@ -168,10 +166,6 @@ class SelectorRegressor(base.MiniBatchRegressor):
             if stream.learner is None
             else float(predict_rows(stream, stream.block(x, learning=False))[0])
         )
-
-    def learn_many(self, X: DataFrame, y: Series, w: Any = 1.0) -> None:
-        """Learn the rows of a data frame in their order."""
-        self._stream.learn_frame(X, y, w)
 
     def predict_many(self, X: DataFrame) -> Series:
         """Return the number of every row."""
@@ -185,7 +179,10 @@ class SelectorRegressor(base.MiniBatchRegressor):
         )
 
 
-class SelectorTransformer(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
+# river's class for mini-batches is for transformers without a target
+class SelectorTransformer(  # type: ignore[misc]
+    StreamModel, base.SupervisedTransformer, base.MiniBatchSupervisedTransformer
+):
     """A selector on rows as a transformer of river, which keeps the selected features of a row.
 
     Parameters
@@ -207,15 +204,6 @@ class SelectorTransformer(base.SupervisedTransformer, base.MiniBatchSupervisedTr
         yield {"selector": estimator_class("sofs-regressor")(3)}
         yield {"selector": estimator_class("sofs-regressor")(3, max_cells=1024)}
 
-    def selection(self) -> Selection:
-        """Return the selected features with their names."""
-        return self._stream.selection()
-
-    # river's class for mini-batches is for transformers without a target
-    def learn_one(self, x: Features, y: Any, w: float = 1.0) -> None:  # type: ignore[override]
-        """Learn a row of weight ``w``."""
-        self._stream.learn(x, y, w)
-
     def transform_one(self, x: Features) -> Features:
         """Return the selected features of a row; none if nothing was learned."""
         ids, selected = self._stream.features.find_ids(x), self._stream.selected_ids()
@@ -224,10 +212,6 @@ class SelectorTransformer(base.SupervisedTransformer, base.MiniBatchSupervisedTr
             for feature, (name, value) in zip(ids, x.items(), strict=True)
             if feature in selected
         }
-
-    def learn_many(self, X: DataFrame, y: Series, w: Any = 1.0) -> None:
-        """Learn the rows of a data frame in their order."""
-        self._stream.learn_frame(X, y, w)
 
     def transform_many(self, X: DataFrame) -> DataFrame:
         """Return the selected columns of a data frame."""

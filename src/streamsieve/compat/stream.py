@@ -22,7 +22,7 @@ from ..sources.base import not_finite_error
 from ..sources.named_rows import Entries, numbers_of
 from ..targets import Kind
 from ..values import normalize_labels
-from .features import Features, HashedNames, Vocabulary, as_objects
+from .features import HashedNames, Vocabulary, as_objects
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -31,7 +31,6 @@ Row = Mapping[Hashable, Any]
 
 MAX_RECENT_ROWS = 1024  # rows from which learning restarts when a new class appears
 MAX_FLOAT32 = float(np.finfo(np.float32).max)
-MAX_BOUNDS = 4096  # lengths of rows
 
 
 class SelectorStream:
@@ -49,12 +48,12 @@ class SelectorStream:
         self.classes = None if classes is None else list(classes)
         # True if a mean is subtracted before values are rounded
         self.exact = self.selector.new_learner().inputs.centres
-        self.features: Features = HashedNames() if is_bounded(selector) else Vocabulary()
+        has_cells = getattr(selector, "max_cells", None) is not None  # a fixed memory
+        self.features: Vocabulary | HashedNames = HashedNames() if has_cells else Vocabulary()
         self.learner: Any = None  # until there is something to learn
         self.labels: dict[Any, NDArray[Any]] = {}  # seen so far, each as an array of one
         self.recent: deque[RowBlock] = deque()
         self.n_recent = self.n_rows = 0
-        self.bounds: dict[int, NDArray[np.int64]] = {}  # ``indptr`` by the length of a row
         self._predictor: Predictor | None = None
         self._selected_ids: frozenset[int] | None = None
 
@@ -66,14 +65,11 @@ class SelectorStream:
             block = self.block(x, learning=True)
             if w == 0.0:
                 return  # a row of weight 0 changes nothing
-            label = to_builtin(y)
-            if self.learns_classes:
-                self._check_labels([label])
+            label = y.item() if isinstance(y, np.generic) else y
+            labels = [label] if self.learns_classes else []
+            self._check_labels(labels)
             weight = None if w == 1.0 else np.array([w], np.float64)
-            self._learn(
-                block.with_target(self._target_of(label), weight),
-                [label] if self.learns_classes else [],
-            )
+            self._learn(block.with_target(self._target_of(label), weight), labels)
 
     def learn_frame(self, X: DataFrame, y: Any, w: Any) -> None:
         """Learn the rows of a data frame, with a label each.
@@ -85,12 +81,9 @@ class SelectorStream:
             target = normalize_labels(np.asarray(y))
             if target.shape != (block.n_rows,):
                 raise DataError(f"X has {block.n_rows:,} rows, but y has {target.size:,} labels")
-            weights = (
-                None
-                if isinstance(w, float | int) and w == 1.0
-                else np.broadcast_to(w, target.shape)
-            )
-            weights = None if weights is None else np.array(weights, np.float64)
+            weights = None
+            if not isinstance(w, float | int) or w != 1.0:
+                weights = np.array(np.broadcast_to(w, target.shape), np.float64)
             block = block.with_target(target, weights).without_zero_weights()
             labels = np.asarray(block.y).tolist() if self.learns_classes else []
             self._check_labels(labels)
@@ -120,8 +113,10 @@ class SelectorStream:
     def _learn(self, block: RowBlock, labels: list[Any]) -> None:
         new, previous = [label for label in labels if label not in self.labels], self.learner
         try:
-            if new or previous is None:
-                self._prepare_for_labels(new)
+            if previous is None:
+                self.learner = self._start_learner(new)
+            elif new and self.classes is None and len(self.labels) + len(new) > 2:
+                self._restart([*self.labels, *new])
             self.learner.partial_fit_block(block)
         except Exception:
             self.learner = previous  # a block that cannot be learned changes nothing
@@ -137,13 +132,6 @@ class SelectorStream:
             return np.array([y], np.float64)
         target = self.labels.get(y) if self.learns_classes else None
         return as_target(y) if target is None else target
-
-    def _prepare_for_labels(self, new: list[Any]) -> None:
-        """Start learning, or restart it, if new labels require that."""
-        if self.learner is None:
-            self.learner = self._start_learner(new)
-        elif self.learns_classes and self.classes is None and len(self.labels) + len(new) > 2:
-            self._restart([*self.labels, *new])
 
     def _start_learner(self, labels: list[Any]) -> Any:
         """Return a new learner of the selector for these classes, or for those given."""
@@ -173,7 +161,7 @@ class SelectorStream:
                 f" the last {self.n_recent:,} rows, and earlier rows are lost; give all classes"
                 " beforehand: classes=[...]",
                 UserWarning,
-                stacklevel=6,
+                stacklevel=5,
             )
 
     def _remember_rows(self, block: RowBlock) -> None:
@@ -197,8 +185,8 @@ class SelectorStream:
         return self._predictor
 
     def class_labels(self) -> list[Any]:
-        """Return the classes in the order of scores."""
-        return [] if self.learner is None else list(self.learner.results.classes_.tolist())
+        """Return the classes in the order of scores; requires a learner."""
+        return list(self.learner.results.classes_.tolist())
 
     def selected_ids(self) -> frozenset[int]:
         """Return the ids of the selected features."""
@@ -206,7 +194,7 @@ class SelectorStream:
             self._selected_ids = (
                 frozenset()
                 if self.learner is None
-                else frozenset(self.selection().indices.tolist())
+                else frozenset(self.learner.results.selection().indices.tolist())
             )
         return self._selected_ids
 
@@ -248,17 +236,8 @@ class SelectorStream:
             if learning
             else (None, features.width(ids.size))
         )
-        indptr = self._indptr_of(filled)
+        indptr = np.array([0, filled])
         return RowBlock.trusted(indptr, kept_ids[:filled], kept[:filled], None, width, names=names)
-
-    def _indptr_of(self, length: int) -> NDArray[np.int64]:
-        """Return ``indptr`` of a block with one row."""
-        indptr = self.bounds.get(length)
-        if indptr is None:
-            indptr = np.array([0, length])
-            if len(self.bounds) < MAX_BOUNDS:
-                self.bounds[length] = indptr
-        return indptr
 
     def frame_block(self, X: DataFrame, learning: bool) -> RowBlock:
         """Return the rows of a data frame as a block."""
@@ -324,11 +303,6 @@ def check_selector(selector: Any, kinds: frozenset[Kind]) -> Any:
     return selector
 
 
-def is_bounded(selector: Any) -> bool:
-    """Return True if a selector has a fixed memory for any number of features."""
-    return "max_cells" in selector.method.parameter_names and selector.max_cells is not None
-
-
 def last_rows(block: RowBlock, n_rows: int) -> RowBlock:
     """Return the last rows of a block, without keeping the others in memory."""
     if block.n_rows <= n_rows:
@@ -339,11 +313,6 @@ def last_rows(block: RowBlock, n_rows: int) -> RowBlock:
     return entries.with_target(np.array(last.y), weights)
 
 
-def to_builtin(label: Any) -> Any:
-    """Return a label as an object of a built-in type."""
-    return label.item() if isinstance(label, np.generic) else label
-
-
 def as_target(y: Any) -> NDArray[Any]:
     """Return a label, or a number, as an array of one."""
-    return normalize_labels(as_objects([to_builtin(y)]))
+    return normalize_labels(as_objects([y]))

@@ -17,10 +17,9 @@ from ..selectors.columns.learner import ColumnLearner
 from ..selectors.diagnosis import DataSample
 from ..selectors.parameters import is_integer
 from ..sources.base import ColumnSource, DataSource
-from ..training import Clock, ColumnFeed, Progress, Training, Watch
+from ..training import Clock, ColumnFeed, Progress, Training, Watch, reporter
 from .asyos_worker import SubstitutionWorker, Task, WorkerCheckpoint
-from .dealing import assign_shards
-from .engine import Engine, Supervisor
+from .engine import Engine, Supervisor, assign_shards
 
 SHARDS_PER_WORKER = (
     16  # shards per worker, so that each worker has columns from all parts of the data
@@ -51,11 +50,7 @@ def train_asyos(
             f" is not supported on an engine; omit {spell('staleness')} or the engine"
         )
 
-    def report(unit: str, count: int, total: int | None) -> None:
-        if watch:
-            watch(Progress(count, total, unit, source.bytes_read, source.facts.n_bytes))
-
-    feed = ColumnFeed(source, y, None, report)
+    feed = ColumnFeed(source, y, None, reporter(watch, source))
     shards = feed.columns.column_shards(SHARDS_PER_WORKER * engine.n_workers)
     set_workers(learner, min(engine.n_workers, len(shards)))
     passes = learner.passes_over(feed.source)

@@ -27,8 +27,7 @@ from ..sources.base import ColumnSource
 from ..state import empty
 from ..targets import Target
 from ..training import Clock
-from .engine import SLICE_SECONDS, CentreLike
-from .spent import seconds_by
+from .engine import SLICE_SECONDS, CentreLike, seconds_by
 
 
 class Task(NamedTuple):

@@ -34,9 +34,8 @@ from ..selectors.columns.learner import ColumnLearner
 from ..selectors.columns.memory import Tally
 from ..sources.base import ColumnSource, DataSource
 from ..sources.groups import Grouping
-from ..training import Clock, ColumnFeed, Progress, Training, Watch, pieces
-from .engine import SLICE_SECONDS, Engine, Supervisor
-from .spent import Seconds, WorkerSeconds, seconds_by
+from ..training import Clock, ColumnFeed, Progress, Training, Watch, pieces, reporter
+from .engine import SLICE_SECONDS, Engine, Seconds, Supervisor, WorkerSeconds, seconds_by
 
 # ---- on a worker
 
@@ -248,11 +247,7 @@ def train_column_shards(
     check_selects_again(learner, engine.n_workers)
     learner.use_source(source)
 
-    def report(unit: str, count: int, total: int | None) -> None:
-        if watch:
-            watch(Progress(count, total, unit, source.bytes_read, source.facts.n_bytes))
-
-    feed = ColumnFeed(source, y, groups, report, learner.method.supports_groups)
+    feed = ColumnFeed(source, y, groups, reporter(watch, source), learner.method.supports_groups)
     columns = cast(ColumnLearner, learner)
     columns.start(
         columns.width_of(feed.columns),

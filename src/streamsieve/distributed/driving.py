@@ -15,8 +15,26 @@ from ..sources.base import ColumnSource, DataSource, as_row_source
 from ..training import Checkpoint, Training, Watch, findings_on
 from .asyos import train_asyos
 from .columns import check_selects_again, train_column_shards
-from .opening import open_engine
+from .engine import Engine
 from .rows import EMPTY_NOTE, check_mergeable, train_row_shards
+
+
+def open_engine(choice: EngineChoice, in_memory: bool = False) -> Engine:
+    """Return the engine that was chosen.
+
+    The workers of the local engine are threads if the data is in memory, otherwise processes.
+    """
+    if choice.name == "ray":
+        try:
+            from .ray_engine import RayEngine
+        except ModuleNotFoundError as error:
+            if error.name != "ray":
+                raise
+            raise UsageError("the ray engine needs Ray: pip install 'streamsieve[ray]'") from error
+        return RayEngine(choice.workers, choice.address)
+    from .local import ProcessEngine, ThreadEngine
+
+    return ThreadEngine(choice.workers) if in_memory else ProcessEngine(choice.workers)
 
 
 def check_engine_support(learner: AnyLearner, choice: EngineChoice, checkpoints: bool) -> None:

@@ -8,19 +8,22 @@ Therefore a run can be stopped, and its progress can be shown, on any engine.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import RunError
+from ..training import Clock
 
 SLICE_SECONDS = 0.25  # of work between two answers
 MAX_LOSSES = 3  # of one worker, without progress in between
 
 F64 = NDArray[np.float64]
+P = TypeVar("P")
+Seconds = tuple[float, float, float]  # total, learning, compiling
 
 
 class Answer(NamedTuple):
@@ -142,3 +145,45 @@ class Supervisor:
                 " without progress; it may be out of memory: take fewer workers, or machines with"
                 " more memory"
             )
+
+
+def assign_shards(pieces: Sequence[P], sizes: Sequence[float], n_workers: int) -> list[list[P]]:
+    """Return the pieces of each worker, in order: each goes to the worker with the smallest total.
+
+    They are assigned before a run, by their sizes alone: timing has no influence. Among workers
+    with equal totals the first gets the piece. A worker without any piece comes before all others,
+    so that none is idle unless there are fewer pieces than workers.
+    """
+    assignments: list[list[P]] = [[] for _ in range(n_workers)]
+    totals = [0.0] * n_workers
+    for piece, size in zip(pieces, sizes, strict=True):
+        worker = min(
+            range(n_workers), key=lambda number: (bool(assignments[number]), totals[number])
+        )
+        assignments[worker].append(piece)
+        totals[worker] += size
+    return assignments
+
+
+def seconds_by(clock: Clock) -> Seconds:
+    """Return the seconds that a clock has counted."""
+    seconds = clock.seconds()
+    return seconds["total"], seconds["learn"], seconds["compile"]
+
+
+class WorkerSeconds:
+    """The seconds of all workers together."""
+
+    def __init__(self) -> None:
+        self.seconds: Seconds = (0.0, 0.0, 0.0)
+
+    def add(self, seconds: Seconds) -> None:
+        """Add the seconds of one worker."""
+        busy, learning, compiling = (a + b for a, b in zip(self.seconds, seconds, strict=True))
+        self.seconds = busy, learning, compiling
+
+    def per_worker(self, n_workers: int, total: float) -> dict[str, float]:
+        """Return seconds as a training reports them: means over workers, and the total time."""
+        busy, learning, compiling = (seconds / n_workers for seconds in self.seconds)
+        reading = max(0.0, busy - learning - compiling)
+        return {"total": total, "read": reading, "learn": learning, "compile": compiling}

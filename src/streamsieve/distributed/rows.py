@@ -41,9 +41,15 @@ from ..sources.base import Missing, NoRowsError, Source
 from ..sources.many import sizes_of
 from ..targets import Labels
 from ..training import Checkpoint, Clock, Progress, Training, Watch, next_cut
-from .dealing import assign_shards
-from .engine import SLICE_SECONDS, Engine, Supervisor
-from .spent import Seconds, WorkerSeconds, seconds_by
+from .engine import (
+    SLICE_SECONDS,
+    Engine,
+    Seconds,
+    Supervisor,
+    WorkerSeconds,
+    assign_shards,
+    seconds_by,
+)
 
 FIRST_ROWS = 1024  # learned before the first round, at least
 ROWS_PER_CLASS = 256  # learned before the first round, where there are more than two classes
@@ -414,8 +420,8 @@ def train_row_shards(
         "workers": run.n_workers,
         "rounds": run.rounds,
         "lost_workers": run.losses,
+        "worker_memory_bytes": run.memory,
     }
-    training.details["worker_memory_bytes"] = run.memory
     return training
 
 

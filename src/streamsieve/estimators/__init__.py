@@ -38,13 +38,12 @@ def make_class(name: str) -> type[Estimator]:
     failures = {**interface.expected_failed_checks, **method.expected_failed_checks}
     attributes = {
         "method": method,
+        "expected_failed_checks": failures,
         "__doc__": method.doc,
         "__module__": "streamsieve",
         "__qualname__": title,
     }
-    return type(
-        title, (interface, method.parameters), {**attributes, "expected_failed_checks": failures}
-    )
+    return type(title, (interface, method.parameters), attributes)
 
 
 def as_estimator(learner: AnyLearner) -> Estimator:

@@ -201,17 +201,19 @@ class Estimator(TransformerMixin, BaseEstimator):
         rows = read_named_rows(self.learner, X)
         if rows is not None:
             return select_named(rows, selected)
-        options = {
-            "dtype": None,
-            "accept_sparse": "csr",
-            "ensure_all_finite": not get_tags(self).input_tags.allow_nan,
-        }
         X, names, _ = encode_table(self, X, features)
         if has_unseen(X, features):  # columns that were not in the training are ignored
             X = check_matrix(X).tocsr()[:, : features.width]
-        chosen = _safe_indexing(
-            validate_data(self, X, features=features, names=names, **options)[0], selected, axis=1
+        X, _ = validate_data(
+            self,
+            X,
+            features=features,
+            names=names,
+            dtype=None,
+            accept_sparse="csr",
+            ensure_all_finite=not get_tags(self).input_tags.allow_nan,
         )
+        chosen = _safe_indexing(X, selected, axis=1)
         return chosen if names is None or not is_sparse(chosen) else chosen.toarray()
 
     @alone

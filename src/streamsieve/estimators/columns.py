@@ -15,7 +15,7 @@ from ..sources.arrays import as_labels, as_matrix
 from ..sources.base import ColumnBlockSource, DataSource
 from ..sources.groups import GivenGroups, parse_groups
 from .base import Estimator, refit
-from .inputs import read_matrix
+from .inputs import COLUMN_OPTIONS, read_matrix
 
 
 class ColumnEstimator(Estimator):
@@ -33,12 +33,7 @@ class ColumnEstimator(Estimator):
         """
         learner, checked_groups = self.new_learner(), self._check_groups(groups)
         finite = "allow-nan" if learner.missing_rows == "keep" else True
-        options: dict[str, Any] = {
-            "accept_sparse": ("csc", "csr"),
-            "dtype": "numeric",
-            "ensure_min_samples": 2,
-        }
-        source = read_matrix(self, X, y, **options, ensure_all_finite=finite)
+        source = read_matrix(self, X, y, **COLUMN_OPTIONS, ensure_all_finite=finite)
         refit(self, learner, source, groups=checked_groups)
         learner.features.names = source.feature_names
         return self
@@ -97,11 +92,7 @@ class ColumnEstimator(Estimator):
             with naming_methods(learner):
                 learner.start(y=as_labels(y, ""))
         first, memory = learner.features.width, learner.memory
-        ids = (
-            np.arange(first, first + matrix.shape[1])
-            if feature_ids is None
-            else np.asarray(feature_ids, np.int64)
-        )
+        ids = None if feature_ids is None else np.asarray(feature_ids, np.int64)
         titles = titles if names is None else np.asarray(names, dtype=object)
         previous_names = memory.group_names
         try:
@@ -110,7 +101,7 @@ class ColumnEstimator(Estimator):
                 if self._check_groups(groups) is None
                 else memory.number_groups(groups, matrix.shape[1])
             )
-            learner.partial_fit_block(columns_of(matrix, ids=ids, names=titles, groups=numbers))
+            learner.partial_fit_block(columns_of(matrix, first, ids, titles, numbers))
         except Exception:
             memory.group_names = previous_names  # columns that cannot be learned change nothing
             raise

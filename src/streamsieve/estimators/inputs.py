@@ -45,6 +45,12 @@ FILL = "fill it in or drop the row, or use fit_source(open_source((X, y), missin
 NOTHING = "no_validation"  # scikit-learn's value of X or y if it is not given
 MAX_VALUES = 4096  # of a small block
 INDEX_TYPES = (np.dtype(np.int32), np.dtype(np.int64))
+# scikit-learn's options for the input of methods on columns, or on the whole matrix
+COLUMN_OPTIONS: dict[str, Any] = {
+    "accept_sparse": ("csc", "csr"),
+    "dtype": "numeric",
+    "ensure_min_samples": 2,
+}
 VALUE_TYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 from ..selectors.serial import alone
 from ..sources.base import DataSource
 from .base import Estimator, refit
-from .inputs import read_matrix
+from .inputs import COLUMN_OPTIONS, read_matrix
 
 
 class MatrixEstimator(Estimator):
@@ -19,13 +19,7 @@ class MatrixEstimator(Estimator):
 
         A dense float32 or float64 array is not copied.
         """
-        learner = self.new_learner()
-        options: dict[str, Any] = {
-            "accept_sparse": ("csc", "csr"),
-            "dtype": "numeric",
-            "ensure_min_samples": 2,
-        }
-        refit(self, learner, read_matrix(self, X, y, **options))
+        refit(self, self.new_learner(), read_matrix(self, X, y, **COLUMN_OPTIONS))
         return self
 
     @alone

@@ -171,9 +171,14 @@ def read_rows(
     rows = read_named_rows(learner, X)
     if rows is not None:
         return NamedRowSource(rows, y, sample_weight)
-    options = {**input_options(learner.method), "y_numeric": learner.method.targets == ONLY_NUMBERS}
     return read_matrix(
-        estimator, X, y, centres=learner.inputs.centres, sample_weight=sample_weight, **options
+        estimator,
+        X,
+        y,
+        centres=learner.inputs.centres,
+        sample_weight=sample_weight,
+        y_numeric=learner.method.targets == ONLY_NUMBERS,
+        **input_options(learner.method),
     )
 
 
@@ -221,9 +226,14 @@ def read_chunk(
     features = learner.features
     X, titles, features.encoding = encode_table(estimator, X, None if is_first else features)
     is_wider = is_first or np.shape(X)[1:] > (features.width,)
-    options = {**input_options(learner.method), "y_numeric": learner.method.targets == ONLY_NUMBERS}
     (X, y), names = validate_data(
-        estimator, X, y, None if is_wider else features, titles, **options
+        estimator,
+        X,
+        y,
+        None if is_wider else features,
+        titles,
+        y_numeric=learner.method.targets == ONLY_NUMBERS,
+        **input_options(learner.method),
     )
     previous_names = None if is_first else features.names
     if previous_names is not None and (

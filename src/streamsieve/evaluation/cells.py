@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ..display import printable
 from ..errors import DataError, ParameterError, UsageError
-from ..json_text import to_json
+from ..json_text import Count, Measure, to_json
 from ..kernels.jit import compile_seconds
 from ..machine import peak_memory, reset_peak_memory
 from ..registry import METHODS, find_method, make_learner, methods_for
@@ -63,22 +63,27 @@ FIGURES = (  # the columns that describe a selection, whatever model is measured
 )
 
 Line = dict[str, Any]  # the values of a line, by column of the table
-EMPTY_LINE: Line = dict.fromkeys(
-    (
-        "data",
-        "method",
-        "k",
-        "seed",
-        "fold",
-        "model",
-        "accuracy",
-        "balanced_accuracy",
-        "auc",
-        "r2",
-        *FIGURES,
-        "error",
-    )
-)
+COLUMNS: dict[str, Any] = {  # the types of the values, in JSON
+    "data": str,
+    "method": str,
+    "k": Count | None,
+    "seed": Count,
+    "fold": Count | None,
+    "model": str,
+    "n_selected": Count | None,
+    "accuracy": Measure,
+    "balanced_accuracy": Measure,
+    "auc": Measure,
+    "r2": Measure,
+    "online_mistake_rate": Measure,
+    "seconds": Measure,
+    "learn_seconds": Measure,
+    "compile_seconds": Measure,
+    "peak_memory_bytes": Count | None,
+    "selected": list[Count] | None,
+    "error": str | None,
+}
+EMPTY_LINE: Line = dict.fromkeys(COLUMNS)
 
 
 class Rows(NamedTuple):
@@ -338,28 +343,23 @@ def make_trial_learner(trial: Trial, target: Kind) -> AnyLearner:
             f" {target}: {able}"
         )
     params = dict(trial.params)
-    if isinstance(trial.k, int) or (trial.k == AUTO and not chooses_by_default(trial.method)):
+    if isinstance(trial.k, int) or (trial.k == AUTO and default_budget(trial.method) is not None):
         params[BUDGET] = trial.k
     return make_learner(trial.method, {**method.parameters_for(target), **params}, trial.seed)
 
 
 def budgets_for(method: str, ks: Sequence[int | str]) -> list[int | str | None]:
     """Return the numbers of features that a method supports; [None] if it always chooses itself."""
-    if not takes_budget(method):
+    if method not in RIVALS and BUDGET not in find_method(method).parameter_names:
         return [None]
     return [k for k in ks if k != AUTO or can_choose(method)]
 
 
-def takes_budget(method: str) -> bool:
-    """Return True if a method has a parameter for the number of features."""
-    return method in RIVALS or BUDGET in find_method(method).parameter_names
-
-
 def can_choose(method: str) -> bool:
-    """Return True if a method can choose the number of features by itself."""
+    """Return True if a method with a budget can choose the number of features by itself."""
     if method in RIVALS:
         return False
-    if chooses_by_default(method):
+    if default_budget(method) is None:
         return True
     try:
         find_method(method).make(**{BUDGET: AUTO})
@@ -368,11 +368,9 @@ def can_choose(method: str) -> bool:
     return True
 
 
-def chooses_by_default(method: str) -> bool:
-    """Return True if a method chooses the number of features unless one is given."""
-    return (
-        not takes_budget(method) or parameters_of(find_method(method).parameters())[BUDGET] is None
-    )
+def default_budget(method: str) -> Any:
+    """Return the default of the budget of a method; None if it chooses the number itself."""
+    return parameters_of(find_method(method).parameters())[BUDGET]
 
 
 def predicts(method: str) -> bool:
@@ -406,17 +404,16 @@ def measure_model(
         if not selection.features.size:
             raise DataError("no feature was selected")
         if model == OWN:
-            return quality_columns(measure_learner(selection.learner, test))
-        estimator = downstream(model, TASK_OF_KIND[kind], seed)
-        return quality_columns(
-            hold_out(
-                estimator,
+            quality = measure_learner(selection.learner, test)
+        else:
+            quality = hold_out(
+                downstream(model, TASK_OF_KIND[kind], seed),
                 rows.columns(selection.features),
                 rows.y,
                 test.columns(selection.features),
                 test.y,
             )
-        )
+        return {"r2": quality.r2} if isinstance(quality, Fit) else quality._asdict()
     except Exception as error:
         return {"error": message_of(error)}
 
@@ -429,23 +426,11 @@ def measure_learner(learner: AnyLearner | None, test: Rows) -> Quality | Fit:
     labels = np.concatenate([prediction.labels for prediction in predictions])
     if predictor.classes is None:
         return fit_of_numbers(test.y, labels)
-    probabilities = [
-        None if prediction.scores.ndim == 1 else prediction.probabilities
-        for prediction in predictions
-    ]
     evidence = [
-        prediction.scores if chance is None else chance
-        for prediction, chance in zip(predictions, probabilities, strict=True)
+        scores[:, None] if scores.ndim == 1 or probabilities is None else probabilities
+        for _, scores, probabilities in predictions
     ]
-    scores = np.concatenate(
-        [values[:, None] if values.ndim == 1 else values for values in evidence]
-    )
-    return quality_of_labels(test.y, labels == test.y, scores, predictor.classes)
-
-
-def quality_columns(quality: Quality | Fit) -> Line:
-    """Return the columns of a line that hold a quality."""
-    return {"r2": quality.r2} if isinstance(quality, Fit) else quality._asdict()
+    return quality_of_labels(test.y, labels == test.y, np.concatenate(evidence), predictor.classes)
 
 
 def message_of(error: Exception) -> str:

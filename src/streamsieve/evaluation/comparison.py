@@ -13,9 +13,9 @@ import pyarrow as pa
 from ..display import MAX_IN_TABLE, html_table, printable
 from ..errors import DataError, UsageError
 from ..files import file_exists, replacing
-from ..json_text import finite, write_json
+from ..json_text import Count, Measure, finite, write_json
 from ..machine import is_installed
-from .cells import Line
+from .cells import COLUMNS, Line
 from .ranks import Friedman, average_ranks, cliques, friedman, nemenyi_critical_difference
 from .stability import nogueira
 from .store import REQUEST, read_request
@@ -27,28 +27,15 @@ if TYPE_CHECKING:
     from ..report.figures import Figures
 
 PARQUET, CSV, JSON = "comparison.parquet", "comparison.csv", "comparison.json"
-SCHEMA = pa.schema(
-    {
-        "data": pa.string(),
-        "method": pa.string(),
-        "k": pa.int64(),
-        "seed": pa.int64(),
-        "fold": pa.int64(),
-        "model": pa.string(),
-        "n_selected": pa.int64(),
-        "accuracy": pa.float64(),
-        "balanced_accuracy": pa.float64(),
-        "auc": pa.float64(),
-        "r2": pa.float64(),
-        "online_mistake_rate": pa.float64(),
-        "seconds": pa.float64(),
-        "learn_seconds": pa.float64(),
-        "compile_seconds": pa.float64(),
-        "peak_memory_bytes": pa.int64(),
-        "selected": pa.list_(pa.int64()),
-        "error": pa.string(),
-    }
-)
+ARROW_TYPES = {
+    str: pa.string(),
+    str | None: pa.string(),
+    Count: pa.int64(),
+    Count | None: pa.int64(),
+    Measure: pa.float64(),
+    list[Count] | None: pa.list_(pa.int64()),
+}
+SCHEMA = pa.schema({name: ARROW_TYPES[kind] for name, kind in COLUMNS.items()})
 MEASURES_WITH_SPREAD = (
     "accuracy",
     "balanced_accuracy",
@@ -313,18 +300,14 @@ class Comparison:
 
     def __repr__(self) -> str:
         shown = [
-            f"{printable(line['data'], MAX_NAME_LENGTH)} {self._text(line)}"
+            f"{printable(line['data'], MAX_NAME_LENGTH)} {line['method']}"
+            + ("" if line["k"] is None else f" k={line['k']}")
+            + f" ({measure_text(line, self.measure)})"
             for line in self.best()[:3]
         ]
         ellipsis = ", ..." if len(self._names()) > 3 else ""
-        return (
-            "<Comparison:"
-            f" {self._size_text()}{'; best on ' + ', '.join(shown) + ellipsis if shown else ''}>"
-        )
-
-    def _text(self, line: dict[str, Any]) -> str:
-        budget = "" if line["k"] is None else f" k={line['k']}"
-        return f"{line['method']}{budget} ({measure_text(line, self.measure)})"
+        best = f"; best on {', '.join(shown)}{ellipsis}" if shown else ""
+        return f"<Comparison: {self._size_text()}{best}>"
 
     def _repr_html_(self) -> str:
         order = {name: number for number, name in enumerate(self._names())}

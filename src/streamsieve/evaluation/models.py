@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from difflib import get_close_matches
 from typing import Any
 
-from ..errors import UsageError
-
-Task = str  # "classification" or "regression"
-DEFAULT_MODEL = "linear"
+from ..errors import UsageError, did_you_mean
 
 
-def downstream(name: str = DEFAULT_MODEL, task: Task = "classification", seed: int = 0) -> Any:
+def downstream(name: str = "linear", task: str = "classification", seed: int = 0) -> Any:
     """Return a new scikit-learn model by its name in ``MODELS``.
 
     ``seed`` is the ``random_state`` of models that use randomness.
     """
     if name not in MODELS:
-        matches = get_close_matches(name, MODELS)
-        hint = f" (did you mean {matches[0]}?)" if matches else ""
-        raise UsageError(f"unknown model {name!r}{hint}; the models are {', '.join(MODELS)}")
+        raise UsageError(
+            f"unknown model {name!r}{did_you_mean(name, MODELS)}; the models are"
+            f" {', '.join(MODELS)}"
+        )
     if task not in ("classification", "regression"):
         raise UsageError("task", f"must be 'classification' or 'regression', got {task!r}")
     return MODELS[name](task == "classification", seed)

@@ -21,6 +21,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -147,11 +149,10 @@ def prequential(
         learn_rows(learner, source, classes, judged[0], clock)
         return Training(seconds=clock.seconds())
 
-    search = not learner.started
     training = (
-        train_with_all_classes(learner, source, classes, attempt)
-        if search
-        else attempt(classes, False)
+        attempt(classes, False)
+        if learner.started
+        else train_with_all_classes(learner, source, classes, attempt)
     )
     return judged[0].result(window, training.seconds)
 
@@ -252,14 +253,15 @@ class JudgedLearner:
             # a score of 0 is a mistake
             return Tally() if self.learns_numbers else self._tally(row, 1.0)
         predictor = learner.results.predictor()
-        predicted, classes = predictor(row), predictor.classes
+        predicted, classes = predictor(row), np.asarray(predictor.classes)
         learner.partial_fit_block(row)
         if self.learns_numbers:
             error = float(np.asarray(row.y, np.float64)[0] - predicted.labels[0])
             return self._tally(row, float(weights_of(row)[0]) * error * error)
-        return self._tally(
-            row, float(is_wrong(predicted.scores[0], np.asarray(row.y)[0], np.asarray(classes)))
-        )
+        scores, label = np.atleast_1d(predicted.scores[0]), np.asarray(row.y)[0]
+        # of two classes there is one score, that of the last
+        code = label == classes[-1] if scores.size == 1 else np.searchsorted(classes, label)
+        return self._tally(row, float(is_mistake(scores, int(code))))
 
     def _tally(self, rows: RowBlock, loss: float) -> Tally:
         if not self.learns_numbers:
@@ -272,14 +274,13 @@ class JudgedLearner:
     def result(self, window: int, seconds: dict[str, float]) -> Prequential:
         """Return the measures over all rows and over windows."""
         tallies = [tally for tally in self.tallies if tally.rows]
-        total, totals, windows = Tally(), [], []
-        for end, part in enumerate(tallies, 1):
-            total = total.merge(part)
-            recent = Tally()
-            for member in tallies[max(0, end - window // self.step) : end]:
-                recent = recent.merge(member)
-            totals.append(total)
-            windows.append(recent)
+        totals = list(accumulate(tallies, Tally.merge))
+        steps = window // self.step
+        windows = [
+            reduce(Tally.merge, tallies[max(0, end - steps) : end])
+            for end in range(1, len(tallies) + 1)
+        ]
+        total = totals[-1] if totals else Tally()
         value = self._value(total)
         finite_value = None if np.isnan(value) else value
         return Prequential(
@@ -298,17 +299,6 @@ class JudgedLearner:
         """Return accuracy or R2; NaN where it is not defined."""
         total = tally.deviations if self.learns_numbers else float(tally.rows)
         return 1.0 - tally.loss / total if total else float("nan")
-
-
-def is_wrong(scores: Any, label: Any, classes: NDArray[Any]) -> bool:
-    """Return True if the scores of a row do not put its label first.
-
-    They are one score for the last of two classes, or one score per class.
-    """
-    code = (
-        int(label == classes[-1]) if np.ndim(scores) == 0 else int(np.searchsorted(classes, label))
-    )
-    return bool(is_mistake(np.atleast_1d(scores), code))
 
 
 def weights_of(rows: RowBlock) -> NDArray[np.float64]:

@@ -46,17 +46,14 @@ def quality_of_labels(
     """
     _, codes = np.unique(y, return_inverse=True)
     recalls = np.bincount(codes, hits) / np.bincount(codes)
-    areas = [] if evidence is None else areas_of(y, evidence, classes)
+    areas = []
+    if evidence is not None:
+        scored = classes[-1:] if evidence.shape[1] == 1 else classes
+        curves = [area_under_curve(y == label, evidence[:, c]) for c, label in enumerate(scored)]
+        areas = [area for area in curves if area is not None]  # where they are defined
     return Quality(
         float(hits.mean()), float(recalls.mean()), sum(areas) / len(areas) if areas else None
     )
-
-
-def areas_of(y: NDArray[Any], evidence: NDArray[np.float64], classes: NDArray[Any]) -> list[float]:
-    """Return the areas under the ROC curves of the classes, where they are defined."""
-    positive = classes[-1:] if evidence.shape[1] == 1 else classes
-    areas = [area_under_curve(y == label, evidence[:, c]) for c, label in enumerate(positive)]
-    return [area for area in areas if area is not None]
 
 
 def area_under_curve(positive: NDArray[np.bool_], scores: NDArray[np.float64]) -> float | None:

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..class_search import naming_methods
-from ..errors import UsageError
+from ..errors import UsageError, prefix
+from ..machine import refuse_beyond_memory
 from ..naming import title
 from ..parallel import Threads
 from ..registry import make_learner, method_named, refuse_unknown_parameters
-from ..selectors.base import AnyLearner
+from ..runs.data import arrays_of
+from ..selectors.base import AnyLearner, Reads
 from ..selectors.fitting import TargetOptions
 from ..selectors.parameters import is_integer, is_number, options_of
+from ..sources import open_source
+from ..sources.arrays import ArraySource
+from ..sources.base import ColumnSource, DataSource, SourceFacts, check_no_weight
+from ..sources.columns import MatrixColumns
+from ..sources.transpose import whole_matrix
 from ..targets import ONLY_NUMBERS, Kind, kind_of
 from ..training import train
-from .in_memory import InMemory
+from ..values import is_sparse
 from .stability import Stability, nogueira
 
 
@@ -40,13 +47,8 @@ class StabilitySelection:
 
     def frequency_of(self, features: Iterable[int]) -> NDArray[np.float64]:
         """Return the frequencies of some features, in their order; 0 for those never selected."""
-        wanted = np.asarray(
-            features if isinstance(features, np.ndarray) else list(features), np.int64
-        )
-        if not self.indices.size:
-            return np.zeros(wanted.size)
-        positions = np.minimum(np.searchsorted(self.indices, wanted), self.indices.size - 1)
-        return np.where(self.indices[positions] == wanted, self.frequency[positions], 0.0)
+        frequencies = dict(zip(self.indices.tolist(), self.frequency.tolist(), strict=True))
+        return np.array([frequencies.get(int(feature), 0.0) for feature in features], np.float64)
 
     def at_least(self, frequency: float) -> NDArray[np.int64]:
         """Return the features with at least this frequency, in ascending order."""
@@ -58,14 +60,11 @@ class StabilitySelection:
         Each has the ``feature`` (id), its ``frequency`` and, where known, its ``name``.
         """
         order = np.lexsort((self.indices, -self.frequency))[:most]
-        lines = [
+        return [
             {"feature": int(self.indices[position]), "frequency": float(self.frequency[position])}
+            | ({} if self.names is None else {"name": self.names[position]})
             for position in order
         ]
-        if self.names is not None:
-            for line, position in zip(lines, order, strict=True):
-                line["name"] = self.names[position]
-        return lines
 
     def __repr__(self) -> str:
         best = [
@@ -126,9 +125,14 @@ def stability_selection(
     if groups is not None and not learner.method.supports_groups:
         raise UsageError(f"{method} does not support groups; use group-saola or ogfs")
     data_set = InMemory.of(data)
+    refuse_beyond_memory(
+        # twice, as rows may be transposed
+        int(2 * fraction * min(jobs, n_resamples) * data_set.n_bytes),
+        f"{prefix(data_set.facts.name)}subsamples",
+        "take a smaller fraction or fewer jobs",
+    )
     if groups is None and learner.method.supports_groups:
         groups = data_set.groups
-    data_set.check_copies_fit(fraction, min(jobs, n_resamples))
     with naming_methods(learner):
         codes, classes = classes_in(data_set, learner)
     draws = np.random.default_rng(seed).spawn(n_resamples)
@@ -150,20 +154,120 @@ def stability_selection(
         n_resamples,
         nogueira(selections, data_set.n_features),
         tuple(selections),
-        data_set.first_id,
+        data_set.facts.first_id,
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InMemory:
+    """All data of a source, as a dense array or a CSR matrix.
+
+    The columns of the matrix are the features ``ids``, or all features if that is None. Columns
+    that come with their own names or groups are the only features of their source: they are
+    numbered from 0 for learning, and have ``original_ids`` in the source.
+    """
+
+    facts: SourceFacts
+    matrix: Any
+    y: NDArray[Any]
+    n_features: int
+    names: NDArray[Any] | None  # of all features, or of the columns if they are numbered from 0
+    ids: NDArray[np.int64] | None
+    original_ids: NDArray[np.int64] | None = None
+    groups: list[Any] | None = None  # of columns, where the source has them
+
+    @classmethod
+    def of(cls, data: Any) -> InMemory:
+        """Read data into memory: a pair ``(X, y)``, a table, or anything ``open_source`` opens."""
+        source = open_source(data)
+        check_no_weight(source.facts.weight, f"{prefix(source.name)}subsamples have no weights")
+        if not source.has_labels:
+            raise UsageError(f"{prefix(source.name)}the rows have no labels; give a pair (X, y)")
+        whole = whole_matrix(source)
+        matrix = whole.values.tocsr() if is_sparse(whole.values) else whole.values
+        held = cls(source.facts, matrix, whole.y, whole.n_features, source.feature_names, whole.ids)
+        if not isinstance(source, ColumnSource) or not (
+            source.facts.has_groups or (held.names is None and source.has_names)
+        ):
+            return held
+        ids = np.arange(matrix.shape[1]) if whole.ids is None else whole.ids
+        names, groups = names_and_groups(source, ids)
+        return replace(held, ids=None, original_ids=ids, names=names, groups=groups)
+
+    @property
+    def n_bytes(self) -> int:
+        """Return the number of bytes of the matrix."""
+        return sum(array.nbytes for array in arrays_of(self.matrix))
+
+    def rows(self, rows: NDArray[np.int64], reads: Reads) -> DataSource:
+        """Return some rows, in the order given, as a source that a method reads in its way.
+
+        ``reads`` is that way: by rows, by columns, or as a whole matrix.
+        """
+        from scipy.sparse import csr_array
+
+        part, y, name = self.matrix[rows], self.y[rows], self.facts.name
+        source: DataSource
+        if self.ids is None:
+            source = ArraySource(part, y, self.names, name)
+        elif reads == "rows":  # with a column for every feature of the data
+            sparse = csr_array(part)
+            entries = sparse.data, self.ids[sparse.indices], sparse.indptr
+            wide = csr_array(entries, shape=(y.size, self.n_features))
+            source = ArraySource(wide, y, self.names, name)
+        else:
+            columns = part.tocsc() if is_sparse(part) else part
+            source = MatrixColumns(name, columns, y, self.n_features, self.ids)
+        source.facts = replace(
+            source.facts, first_id=self.facts.first_id, encoding=self.facts.encoding
+        )
+        return source
+
+    def selected(self, learner: AnyLearner) -> NDArray[np.int64]:
+        """Return the ids of the features that a learner selected, in ascending order."""
+        indices: NDArray[np.int64] = learner.results.selection().indices
+        return indices if self.original_ids is None else self.original_ids[indices]
+
+    def names_of(self, features: NDArray[np.int64]) -> NDArray[Any] | None:
+        """Return the names of some features, or None if the data has no names."""
+        if self.names is None:
+            return None
+        if self.original_ids is None:
+            return self.names[features]
+        return self.names[np.searchsorted(self.original_ids, features)]
+
+
+def names_and_groups(
+    source: ColumnSource, ids: NDArray[np.int64]
+) -> tuple[NDArray[Any] | None, list[Any] | None]:
+    """Return the names and the groups of some columns of a source, None where it has none."""
+    if not source.rewindable:
+        raise UsageError(
+            f"{source.name}: can be read only once, but must be read twice; save the columns to a"
+            " file"
+        )
+    names = np.full(ids.size, "", object) if source.has_names else None
+    groups = np.zeros(ids.size, np.int64) if source.facts.has_groups else None
+    for block in source.column_blocks():
+        is_wanted = np.isin(block.ids, ids)
+        positions = np.searchsorted(ids, block.ids[is_wanted])
+        if names is not None and block.names is not None:
+            names[positions] = block.names[is_wanted]
+        if groups is not None and block.groups is not None:
+            groups[positions] = block.groups[is_wanted]
+    group_names = source.facts.group_names
+    if groups is not None and group_names is not None:
+        groups = group_names[groups]
+    return names, None if groups is None else groups.tolist()
 
 
 def check_ranges(n_resamples: int, fraction: float, seed: int, jobs: int) -> None:
     """Raise UsageError if a number is out of range."""
-    if not is_integer(n_resamples) or n_resamples < 2:
-        raise UsageError("n_resamples", f"must be an integer of 2 or more, got {n_resamples!r}")
     if not is_number(fraction) or not 0 < fraction <= 1:
         raise UsageError("fraction", f"must be above 0, and 1 at most, got {fraction!r}")
-    if not is_integer(seed) or seed < 0:
-        raise UsageError("seed", f"must be an integer of 0 or more, got {seed!r}")
-    if not is_integer(jobs) or jobs < 1:
-        raise UsageError("jobs", f"must be an integer of 1 or more, got {jobs!r}")
+    for name, value, low in (("n_resamples", n_resamples, 2), ("seed", seed, 0), ("jobs", jobs, 1)):
+        if not is_integer(value) or value < low:
+            raise UsageError(name, f"must be an integer of {low} or more, got {value!r}")
 
 
 def classes_in(
@@ -178,7 +282,7 @@ def classes_in(
     kind: Kind = "numbers"
     if learner.method.targets != ONLY_NUMBERS:
         options: TargetOptions = options_of(TargetOptions, learner.params)
-        kind = kind_of(y, values, options.task, learner.method.targets, data_set.name)
+        kind = kind_of(y, values, options.task, learner.method.targets, data_set.facts.name)
     if kind == "numbers":
         return np.zeros(y.size, np.int64), None
     return codes.astype(np.int64), values if learner.reads == "rows" else None

@@ -93,10 +93,7 @@ def select_k_best(measure: Callable[..., Any], task: Task) -> NDArray[np.int64]:
     """Select the best features by a measure, as scikit-learn's ``SelectKBest`` does."""
     from sklearn.feature_selection import SelectKBest
 
-    features: NDArray[np.int64] = (
-        SelectKBest(measure, k=task.k).fit(task.X, task.y).get_support(indices=True)
-    )
-    return features
+    return np.flatnonzero(SelectKBest(measure, k=task.k).fit(task.X, task.y).get_support())
 
 
 def l1_svm(task: Task) -> NDArray[np.int64]:
@@ -147,11 +144,8 @@ def rfe(task: Task) -> NDArray[np.int64]:
         if task.kind == "classes"
         else Ridge(random_state=task.seed)
     )
-    selector = RFE(model, n_features_to_select=task.k, step=ELIMINATED_FRACTION).fit(
-        standardized(task.X), task.y
-    )
-    features: NDArray[np.int64] = selector.get_support(indices=True)
-    return features
+    selector = RFE(model, n_features_to_select=task.k, step=ELIMINATED_FRACTION)
+    return np.flatnonzero(selector.fit(standardized(task.X), task.y).get_support())
 
 
 def trees(task: Task) -> NDArray[np.int64]:

@@ -52,6 +52,8 @@ def nogueira(
     are empty, as nothing was selected that could be stable. Time and memory depend on the size of
     the selections, not on ``n_features``.
     """
+    from scipy.special import ndtri
+
     sets = as_sets(selections)
     m, d = len(sets), int(n_features)
     features, positions = np.unique(np.concatenate(sets), return_inverse=True)
@@ -73,7 +75,7 @@ def nogueira(
         shared - sizes * k / d**2 + value / 2.0 * (2.0 * sizes * k / d**2 - sizes / d - k / d + 1.0)
     )
     deviation = 2.0 / m * float(np.linalg.norm((phi - phi.mean()) / spread))
-    half_width = normal_quantile(1.0 - alpha / 2.0) * deviation
+    half_width = float(ndtri(1.0 - alpha / 2.0)) * deviation
     return Stability(value, value - half_width, min(1.0, value + half_width))
 
 
@@ -161,12 +163,10 @@ def encode_columns(X: Any, features: NDArray[np.int64], bins: int) -> NDArray[np
 def encode_column(column: NDArray[Any], bins: int) -> NDArray[np.int64]:
     """Return codes of the values of a column, cut into bins if it has many different values."""
     values, codes = np.unique(column, return_inverse=True)
-    if values.size <= MAX_DISCRETE_VALUES:
-        return codes.astype(np.int64)
-    edges = np.quantile(column, np.arange(1, bins) / bins)
-    return np.unique(np.searchsorted(edges, column, side="right"), return_inverse=True)[1].astype(
-        np.int64
-    )
+    if values.size > MAX_DISCRETE_VALUES:
+        edges = np.quantile(column, np.arange(1, bins) / bins)
+        _, codes = np.unique(np.searchsorted(edges, column, side="right"), return_inverse=True)
+    return codes.astype(np.int64)
 
 
 def as_sets(selections: Sequence[Iterable[int]]) -> list[NDArray[np.int64]]:
@@ -180,10 +180,3 @@ def as_set(features: Iterable[int]) -> NDArray[np.int64]:
     """Return the different ids of a selection, in ascending order."""
     ids = features if isinstance(features, np.ndarray) else list(features)
     return np.unique(np.asarray(ids, np.int64))
-
-
-def normal_quantile(probability: float) -> float:
-    """Return a quantile of the standard normal distribution."""
-    from scipy.special import ndtri
-
-    return float(ndtri(probability))

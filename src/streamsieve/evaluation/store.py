@@ -14,33 +14,10 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 from ..errors import DataError, UsageError
 from ..files import file_exists, lock
-from ..json_text import Count, Measure, conforms, from_json, read_json, write_json
-from .cells import Line
+from ..json_text import Count, conforms, from_json, read_json, write_json
+from .cells import COLUMNS, Line
 
 REQUEST, CELLS = "request.json", "cells"
-
-
-class CellFields(TypedDict):
-    """The fields in the file of a finished cell."""
-
-    data: str
-    method: str
-    model: str
-    k: Count | None
-    seed: Count
-    fold: Count | None
-    n_selected: Count | None
-    peak_memory_bytes: Count | None
-    accuracy: Measure
-    balanced_accuracy: Measure
-    auc: Measure
-    r2: Measure
-    online_mistake_rate: Measure
-    seconds: Measure
-    learn_seconds: Measure
-    compile_seconds: Measure
-    selected: list[Count] | None
-    error: str | None
 
 
 class SetFields(TypedDict):
@@ -86,7 +63,12 @@ class ComparisonFolder:
                     " folder"
                 )
             self.before = read_request(self.path) if file_exists(self.path / REQUEST) else None
-            self._make_cells_folder()
+            if (self.path / CELLS).is_symlink():
+                raise DataError(
+                    f"{self.path / CELLS}: is a link, but must be a folder; look who made it, and"
+                    " remove it"
+                )
+            (self.path / CELLS).mkdir(exist_ok=True)
         except BaseException:
             self.__exit__()
             raise
@@ -96,14 +78,6 @@ class ComparisonFolder:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-    def _make_cells_folder(self) -> None:
-        cells = self.path / CELLS
-        if cells.is_symlink():
-            raise DataError(
-                f"{cells}: is a link, but must be a folder; look who made it, and remove it"
-            )
-        cells.mkdir(exist_ok=True)
 
     def check_unchanged(self, name: str, fingerprint: str) -> None:
         """Raise UsageError if a data set is not the one that earlier cells were measured on."""
@@ -127,7 +101,10 @@ class ComparisonFolder:
             line = from_json(path.read_text(encoding="utf-8"))
         except ValueError:
             return None
-        return line if conforms(line, CellFields) else None
+        is_complete = isinstance(line, dict) and all(
+            name in line and conforms(line[name], kind) for name, kind in COLUMNS.items()
+        )
+        return line if is_complete else None
 
     def keep(self, digest: str, line: Line) -> None:
         """Write a finished cell."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streamsieve.distributed.dealing import assign_shards
+from streamsieve.distributed.engine import assign_shards
 
 
 def test_a_piece_goes_to_the_worker_that_has_least():
