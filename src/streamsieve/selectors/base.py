@@ -22,7 +22,7 @@ from .. import naming
 from ..errors import DataError, UsageError, prefix
 from ..kernels.types import F64, I64
 from ..machine import available_memory
-from ..model import NAMES, Model, refusing_damage, texts_of_arrays, texts_to_arrays
+from ..model import NAMED_IDS, NAMES, Model, pop_texts, refusing_damage, texts_to_arrays
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report, check_no_weight
 from ..sources.encoding import Encoding
@@ -193,15 +193,13 @@ class FeatureInfo:
             ensure(n_encoded >= width, f"its encoding has {n_encoded:,} of {width:,} features")
         if kept is not None:
             features.kept = KeptFeatures.from_dict(kept)
-        if "named_ids" not in arrays:
-            features.names = texts_of_arrays(NAMES, arrays)
+        if NAMED_IDS not in arrays:
+            features.names = pop_texts(NAMES, arrays)
             if features.names is not None:
                 ensure(
                     features.names.size == width,
                     f"it has {features.names.size:,} names for {width:,} features",
                 )
-                for part in ("text", "offsets"):
-                    del arrays[f"{NAMES}.{part}"]
         return features
 
 

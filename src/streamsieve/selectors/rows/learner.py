@@ -14,7 +14,7 @@ from ...errors import DataError, UsageError, prefix
 from ...kernels.rows.members import KEPT
 from ...kernels.table import all_below, fill_table
 from ...kernels.types import I64
-from ...model import check_ids, check_scores
+from ...model import NAMED_IDS, NAMES, check_ids, check_scores, pop_numbered_texts
 from ...sources.base import DataSource, Source
 from ...state import Arrays
 from ...targets import Encoded, Labels
@@ -39,7 +39,6 @@ from .memory import (
     TARGET,
     RowMemory,
     share_cells,
-    take_names,
     update_names,
 )
 from .merging import CANNOT_MERGE, SHARED_CELLS
@@ -387,7 +386,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         options, requested = self.options, self.options.n_features_to_select
         names = None
         if options.max_cells is not None:
-            cells, names = arrays[STATE + "cells"].shape[0], take_names(arrays)
+            cells = arrays[STATE + "cells"].shape[0]
+            names = pop_numbered_texts(NAMES, NAMED_IDS, arrays)
             ensure(
                 cells == options.max_cells, f"{cells:,} cells with max_cells={options.max_cells}"
             )

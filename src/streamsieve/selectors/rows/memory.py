@@ -19,7 +19,7 @@ from ...kernels.arrays import ArraySpec
 from ...kernels.rows.curve import Curve
 from ...kernels.types import I64
 from ...machine import available_memory, more_memory, size_text
-from ...model import NAMES, texts_of_arrays, texts_to_arrays
+from ...model import NAMED_IDS, NAMES, texts_to_arrays
 from ...state import (
     Arrays,
     Schema,
@@ -58,7 +58,6 @@ TABLE_BYTES = 28  # per feature of a table that has just grown: slots, and room 
 MAX_ROW_MULTIPLIER = 1 << 20  # the largest multiplier of rows
 # Prefixes of the names of arrays in a model.
 STATE, MOMENTS, CURVE, TARGET = "state.", "moments.", "curve.", "target."
-NAMED = "named_ids"  # the ids of the features whose names a model has
 COMMON: Schema = {
     "ids": ArraySpec(("table",), 0, "width", dtype=np.int64),
     "counts": ArraySpec((2,), 0, dtype=np.int64),
@@ -300,7 +299,7 @@ class RowMemory(Generic[S]):
             arrays |= {} if part is None else part.arrays()
         if self.names is not None:
             arrays |= {
-                NAMED: np.array(list(self.names), np.int64),
+                NAMED_IDS: np.array(list(self.names), np.int64),
                 **texts_to_arrays(NAMES, self.names.values()),
             }
         return arrays
@@ -439,20 +438,6 @@ def update_names(
         feature: old_names[feature] if feature in old_names else new_names[feature]
         for feature in ids.tolist()
     }
-
-
-def take_names(arrays: Arrays) -> dict[int, str] | None:
-    """Return the names of features by id, removed from the arrays; None if there are none."""
-    names, ids = texts_of_arrays(NAMES, arrays), arrays.pop(NAMED, None)
-    for part in ("text", "offsets"):
-        arrays.pop(f"{NAMES}.{part}", None)
-    if names is None or ids is None:
-        return None
-    ensure(
-        ids.dtype == np.int64 and ids.shape == names.shape and np.unique(ids).size == ids.size,
-        "its names do not fit their features",
-    )
-    return dict(zip(ids.tolist(), names.tolist(), strict=True))
 
 
 def bytes_per_feature(memory: RowMemory[Any]) -> int:
