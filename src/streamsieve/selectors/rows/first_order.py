@@ -56,10 +56,9 @@ from ..prediction import Scorer, Squares
 from . import options
 from .addresses import Addresses, table_addresses
 from .inputs import AUTO, UNIT_LENGTH, intercept_share, is_standard
-from .integrity import check_heap, check_members, kept_count
 from .learner import RowLearner
 from .memory import RowMemory
-from .rules import Kept, RowRule
+from .rules import Kept, RowRule, check_heap, check_members, kept_count
 from .sofs import decay_of
 
 if TYPE_CHECKING:

@@ -48,8 +48,7 @@ from .addresses import (
 )
 from .curves import Check, SmallBudgets
 from .inputs import Moments
-from .integrity import check_totals
-from .rules import S
+from .rules import S, check_totals
 from .targets import RowTarget
 from .warm_up import AutoScaling, WarmUp
 

@@ -26,14 +26,26 @@ from ...targets import ONLY_NUMBERS
 from ..base import ClassWeight, Method
 from ..diagnosis import Finding
 from ..parameters import GAMMAS, YES_OR_NO, between, ensure, one_of, parameter, together
-from . import integrity, options
+from . import options
 from .addresses import Addresses
 from .diagnosis import check_precisions
 from .estimates import Estimates, MergeRule, Positions, merge_error_scales, to_stored
 from .inputs import AUTO, intercept_share
 from .learner import RowLearner
 from .memory import RowMemory
-from .rules import Kept, MergingRule, RowRule, S
+from .rules import (
+    MAX_ROW_LENGTH,
+    Kept,
+    MergingRule,
+    RowRule,
+    S,
+    check_cells,
+    check_heap,
+    check_mean,
+    check_members,
+    check_numbers,
+    kept_count,
+)
 
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
 MAX_LENGTH = 10.0  # times the mean squared length; longer rows are scaled down
@@ -415,23 +427,21 @@ class SecondOrderRule(MergingRule[S]):
     # ---- states from files
 
     def check(self, state: Any, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
-        kept = integrity.kept_count(state.counts, sizes["budget"])
+        kept = kept_count(state.counts, sizes["budget"])
         member, member_id = state.member[:kept], state.member_id[:kept]
         if memory.table_of(state) is not None:
-            integrity.check_cells(
-                state.cells, state.bias.shape[0], member, member_id, sizes["width"]
-            )
+            check_cells(state.cells, state.bias.shape[0], member, member_id, sizes["width"])
         else:
-            integrity.check_members(self.flags(state), -1, member, member_id, ids)
+            check_members(self.flags(state), -1, member, member_id, ids)
         self.check_sums(state, memory.moments.totals)
-        integrity.check_heap(state, kept)
+        check_heap(state, kept)
         bounds = state.key[:kept] <= self.present_keys(state)[:kept]
         ensure(bounds.all(), "a key in the heap is larger than that of its slot")
 
     def check_sums(self, state: Any, totals: F64) -> None:
         """Raise ValueError if cells or sums over rows are invalid."""
-        integrity.check_numbers(state.cells, self.flags(state))
-        integrity.check_mean(state.kept_squares[0], totals[COUNTED], integrity.MAX_ROW_LENGTH**2)
+        check_numbers(state.cells, self.flags(state))
+        check_mean(state.kept_squares[0], totals[COUNTED], MAX_ROW_LENGTH**2)
 
 
 @dataclass(frozen=True)
