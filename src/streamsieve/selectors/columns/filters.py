@@ -7,6 +7,7 @@ SOFS: Wu, Hoi, Mei, Yu 2017; SAOLA: Yu, Wu, Ding, Pei 2016.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -93,9 +94,9 @@ class FilterRule(BatchRule):
 
     state_type: ClassVar[type[Any]] = CodedState
 
+    @abstractmethod
     def measure_relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
         """Return how much each column tells of the target; columns with 0 are not held."""
-        raise NotImplementedError
 
     def refuse(self, memory: ColumnMemory[CodedState], block: ColumnBlock) -> None:
         check_table_size(block, self.target, self.params.bins)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -31,7 +32,7 @@ PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 MIN_PART_SIZE = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
 
 
-class ColumnRule(Generic[C]):
+class ColumnRule(ABC, Generic[C]):
     """A rule that keeps and drops columns, made for parameters and a target.
 
     Everything it learns is in the memory. An author writes ``start``, ``offer``, ``kept``,
@@ -58,9 +59,9 @@ class ColumnRule(Generic[C]):
     def refuse(self, memory: ColumnMemory[C], block: ColumnBlock) -> None:
         """Raise DataError for columns that other rules accept but this one does not."""
 
+    @abstractmethod
     def offer(self, memory: ColumnMemory[C], block: ColumnBlock) -> None:
         """Learn more columns: change the state in place, or put another one into the memory."""
-        raise NotImplementedError
 
     def finish(self, state: C) -> C:
         """Return the state after the last column; the given state is not changed."""
@@ -169,9 +170,9 @@ class GroupRule(ColumnRule[Any]):
     first, and ``current`` has the open group.
     """
 
+    @abstractmethod
     def close(self, state: Any) -> None:
         """Decide about the open group, in place."""
-        raise NotImplementedError
 
     def finish(self, state: Any) -> Any:
         copy = copied(state)
@@ -237,13 +238,13 @@ class BatchRule(ColumnRule[Any]):
     holds_all: ClassVar[bool] = True
     state_type: ClassVar[type[Any]]
 
+    @abstractmethod
     def extract_useful(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
         """Return which columns of a block to hold, and the arrays to store, by state name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def choose(self, state: Any) -> tuple[I64, F64]:
         """Return the numbers of the chosen columns and their scores."""
-        raise NotImplementedError
 
     def start(self) -> Any:
         return empty(self.state_type, columns=0, nonzeros=0, ends=1, chosen=0)

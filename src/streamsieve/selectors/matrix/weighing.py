@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -75,16 +76,16 @@ class WeighingRule(MatrixRule[FeatureWeights]):
     state_type: ClassVar[type[Any]] = FeatureWeights
     cost: ClassVar[Cost] = Cost()
 
+    @abstractmethod
     def solve(self, pairs: Pairs, codes: I32, report: Report) -> tuple[F64, dict[str, Any]]:
         """Return weights in the order of ``pairs.varying``, and values to report.
 
         ``codes`` are the classes of rows.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def passes(self) -> float:
         """Return the approximate work, in units of the distances of all rows in all features."""
-        raise NotImplementedError
 
     def learn(self, matrix: Matrix, target: Target, report: Report) -> Solution[FeatureWeights]:
         with Threads() as threads:

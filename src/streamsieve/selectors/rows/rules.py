@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
@@ -53,7 +54,7 @@ class Kept(NamedTuple):
     scores: F64
 
 
-class RowRule(Generic[S]):
+class RowRule(ABC, Generic[S]):
     """A rule of learning from rows: its state, how rows change it, which features it keeps.
 
     A rule is made from parameters; everything learned is in the state and the memory around it. In
@@ -72,15 +73,15 @@ class RowRule(Generic[S]):
         """Return a new state without features, with ``n_vectors`` vectors of weights."""
         return cast(S, empty(self.state_type, features=0, budget=budget, vectors=n_vectors))
 
+    @abstractmethod
     def update(
         self, state: S, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]
     ) -> None:
         """Learn rows whose ``indices`` are positions; ``ids``, if not empty, maps them to ids."""
-        raise NotImplementedError
 
+    @abstractmethod
     def kept(self, state: S, addresses: Addresses) -> Kept:
         """Return the kept features; ``addresses`` map positions to features."""
-        raise NotImplementedError
 
     def bias(self, state: S) -> F64:
         """Return the weights of the intercept."""
@@ -137,13 +138,13 @@ class MergingRule(RowRule[S]):
     Models that learned different rows can be merged.
     """
 
+    @abstractmethod
     def stored(self, state: S, positions: Positions) -> Estimates:
         """Return the estimates at some positions; precisions are divided by the scale."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cells(self, estimates: Estimates) -> Any:
         """Return the ``cells`` of the state for features that are not kept."""
-        raise NotImplementedError
 
     def keys(self, estimates: Estimates) -> F64:
         """Return the keys by which features are kept, where the budget limits predictions."""

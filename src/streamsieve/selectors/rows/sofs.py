@@ -5,6 +5,7 @@ Weights with a precision each, of which the best are kept.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -337,9 +338,9 @@ class SecondOrderRule(MergingRule[S]):
         """Return the entry of every feature that names the slot of a kept one."""
         return np.asarray(state._asdict()["cells"].view(np.int32)[:, 0])
 
+    @abstractmethod
     def scores(self, state: Any, kept: int) -> F64:
         """Return the scores of the features in the first ``kept`` slots."""
-        raise NotImplementedError
 
     def kept(self, state: Any, addresses: Addresses) -> Kept:
         kept = state.counts[KEPT]
