@@ -28,6 +28,8 @@ C = TypeVar("C", bound=State)
 
 FIRST_SLOTS = 16
 NO_BUDGET = 2**31 - 1
+# What becomes of an offered feature, in the order of the counters of SAOLA and OSFS.
+FATES = ("kept", "irrelevant", "redundant", "replaced")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 MIN_PART_SIZE = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
 
