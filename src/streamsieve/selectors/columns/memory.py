@@ -162,24 +162,31 @@ def warnings_from_json(header: Any) -> dict[str, ColumnWarnings]:
 
 def findings_of(warnings: Mapping[str, ColumnWarnings]) -> list[Finding]:
     """Return remarks for the warnings about columns."""
-    findings = []
-    if COARSE in warnings:
-        text = f"32-bit numbers hold few of the values, far from 0, of {warnings[COARSE]}"
-        findings.append(Finding("coarse values", "warning", text, USE_64_BITS))
-    if COLLAPSED in warnings:
-        text = (
-            "no variation, or variation too small for 32-bit numbers so far from 0, in"
-            f" {warnings[COLLAPSED]}"
-        )
-        findings.append(Finding("collapsed values", "note", text, f"if they vary, {USE_64_BITS}"))
-    if COPIES in warnings:
-        text = (
-            f"{warnings[COPIES].count:,} exact copies of kept features were dropped:"
-            f" {warnings[COPIES]}"
-        )
-        advice = f"{spell('duplicates', 'keep')} leaves copies to the rule of the method"
-        findings.append(Finding("copies dropped", "note", text, advice))
-    return findings
+    findings = {
+        COARSE: Finding(
+            "coarse values",
+            "warning",
+            "32-bit numbers hold few of the values, far from 0, of {}",
+            USE_64_BITS,
+        ),
+        COLLAPSED: Finding(
+            "collapsed values",
+            "note",
+            "no variation, or variation too small for 32-bit numbers so far from 0, in {}",
+            f"if they vary, {USE_64_BITS}",
+        ),
+        COPIES: Finding(
+            "copies dropped",
+            "note",
+            "{0.count:,} exact copies of kept features were dropped: {0}",
+            f"{spell('duplicates', 'keep')} leaves copies to the rule of the method",
+        ),
+    }
+    return [
+        finding._replace(message=finding.message.format(warnings[kind]))
+        for kind, finding in findings.items()
+        if kind in warnings
+    ]
 
 
 # ---- columns that cannot be learned
