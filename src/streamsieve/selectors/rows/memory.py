@@ -441,13 +441,16 @@ def update_names(
 
 def bytes_per_feature(memory: RowMemory[Any]) -> int:
     """Return the bytes that one feature takes in all arrays."""
-    arrays = (array for _, _, array in memory.per_feature_arrays())
-    return sum(array.itemsize * int(np.prod(array.shape[1:])) for array in arrays)
+    return sum(
+        array.itemsize * int(np.prod(array.shape[1:]))
+        for _, _, array in memory.per_feature_arrays()
+    )
 
 
 def bytes_written(memory: RowMemory[Any]) -> int:
     """Return the bytes of all features ever touched: arrays have memory pages for those alone."""
     if not memory.addresses.direct:
         return memory.addresses.used * bytes_per_feature(memory)
-    arrays = (array for _, _, array in memory.per_feature_arrays())
-    return sum(int(np.count_nonzero(array)) * array.itemsize for array in arrays)
+    return sum(
+        int(np.count_nonzero(array)) * array.itemsize for _, _, array in memory.per_feature_arrays()
+    )

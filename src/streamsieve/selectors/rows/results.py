@@ -243,11 +243,7 @@ class RowResults(Results):
         return ResultSummary(mistakes, updates, curve, details=details)
 
     def findings(self, selection: Selection, sample: DataSample) -> list[Finding]:
-        row_findings = [self.rule.finding(self.answering_state[0]), *diagnose_rows(self, sample)]
-        return [
-            *(finding for finding in row_findings if finding is not None),
-            *super().findings(selection, sample),
-        ]
+        return [*diagnose_rows(self, sample), *super().findings(selection, sample)]
 
     def evidence(self, selection: Selection) -> F64 | None:
         """Return precisions, or sizes of weights, of each selected feature.

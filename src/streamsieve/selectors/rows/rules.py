@@ -18,7 +18,6 @@ from ...kernels.rows.scores import score_rows
 from ...kernels.rows.storing import BITS_OF_INFINITY
 from ...kernels.types import F64, I64
 from ...state import State, empty, negate
-from ..diagnosis import Finding
 from ..parameters import ensure
 from ..prediction import Scorer, Squares
 from .addresses import Addresses, look_up, table_addresses
@@ -113,8 +112,16 @@ class RowRule(ABC, Generic[S]):
                     )
                 block, unit_length = scale_to_unit_length(block, squares), False
             scores = np.tile(intercept, (block.n_rows, 1))
-            rows = block.indptr, block.indices, block.values
-            score_rows(lookup.table, lookup.ids, weights, *rows, unit_length, scores)
+            score_rows(
+                lookup.table,
+                lookup.ids,
+                weights,
+                block.indptr,
+                block.indices,
+                block.values,
+                unit_length,
+                scores,
+            )
             return scores[:, 0] if weights.shape[1] == 1 else scores
 
         return score
@@ -126,10 +133,6 @@ class RowRule(ABC, Generic[S]):
 
     def check(self, state: S, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
         """Raise ValueError if the arrays of a state from a file are inconsistent."""
-
-    def finding(self, state: S) -> Finding | None:
-        """Return a remark on the numbers in a state, or None."""
-        return None
 
 
 class MergingRule(RowRule[S]):
@@ -190,8 +193,10 @@ def check_members(
     """
     kept = member.size
     ensure(not kept or 0 <= member.min() <= member.max() < cells.size, "a kept feature has no cell")
-    expected = names_of_slots * np.arange(1, kept + 1)
-    ensure(np.array_equal(cells[member], expected), "cells and slots do not point at one another")
+    ensure(
+        np.array_equal(cells[member], names_of_slots * np.arange(1, kept + 1)),
+        "cells and slots do not point at one another",
+    )
     parts = (cells[at : at + CHECKED_ENTRIES] for at in range(0, cells.size, CHECKED_ENTRIES))
     pointing = sum(np.count_nonzero(part > 0 if names_of_slots > 0 else part < 0) for part in parts)
     ensure(pointing == kept, "a cell points at a slot of another feature")

@@ -25,11 +25,9 @@ from ...kernels.types import F64, I32, I64
 from ...state import empty, negate
 from ...targets import ONLY_NUMBERS
 from ..base import ClassWeight, Method
-from ..diagnosis import Finding
 from ..parameters import GAMMAS, YES_OR_NO, between, ensure, one_of, parameter, together
 from . import options
 from .addresses import Addresses
-from .diagnosis import check_precisions
 from .estimates import Estimates, MergeRule, Positions, merge_error_scales, to_stored
 from .inputs import AUTO, intercept_share
 from .learner import RowLearner
@@ -279,8 +277,12 @@ class SOFSRegressorParameters(options.BudgetOrAuto):
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
         """Return the rule that learns from rows."""
-        common = self.gamma, decay_of(self.forget), intercept_share(self.fit_intercept)
-        return SignalRule(*common, clips=self.loss == "huber")
+        return SignalRule(
+            self.gamma,
+            decay_of(self.forget),
+            intercept_share(self.fit_intercept),
+            clips=self.loss == "huber",
+        )
 
 
 SOFS_REGRESSOR = Method(
@@ -361,9 +363,6 @@ class SecondOrderRule(MergingRule[S]):
         if self.by_signal:
             negate(state.cells[:, 1:])
 
-    def finding(self, state: Any) -> Finding | None:
-        return check_precisions(state.excess[: state.counts[KEPT]] >= MAX_FLOAT32, self.gamma)
-
     # ---- merging
 
     @property
@@ -436,8 +435,10 @@ class SecondOrderRule(MergingRule[S]):
             check_members(self.flags(state), -1, member, member_id, ids)
         self.check_sums(state, memory.moments.totals)
         check_heap(state, kept)
-        bounds = state.key[:kept] <= self.present_keys(state)[:kept]
-        ensure(bounds.all(), "a key in the heap is larger than that of its slot")
+        ensure(
+            (state.key[:kept] <= self.present_keys(state)[:kept]).all(),
+            "a key in the heap is larger than that of its slot",
+        )
 
     def check_sums(self, state: Any, totals: F64) -> None:
         """Raise ValueError if cells or sums over rows are invalid."""
@@ -524,9 +525,12 @@ class ManyClassesRule(SecondOrderRule[SecondOrderState]):
     steps: int = MAX_SCORE  # the classes that are updated: MAX_SCORE or UNIFORM
 
     def start(self, budget: int, n_vectors: int) -> SecondOrderState:
-        width = self.per_class * n_vectors + 1
         return empty(
-            SecondOrderState, features=0, budget=budget, vectors=n_vectors, cell_width=width
+            SecondOrderState,
+            features=0,
+            budget=budget,
+            vectors=n_vectors,
+            cell_width=self.per_class * n_vectors + 1,
         )
 
     def update(
