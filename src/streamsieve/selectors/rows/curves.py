@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import Generic, NamedTuple
 
 import numpy as np
 
@@ -45,9 +45,6 @@ from ..parameters import ensure, is_integer
 from .addresses import Addresses, look_up, look_up_or_add, table_addresses
 from .calibration import check_calibration, swap_calibration
 from .rules import Kept, S
-
-if TYPE_CHECKING:
-    from .memory import RowMemory
 
 MAX_FEATURES = 2000  # of the default grid, for a budget of "auto"
 RANKED_EVERY = 1024  # rows; more often at the start, at every power of two
@@ -76,19 +73,6 @@ def grid_of(curve: bool | Sequence[int], budget: int) -> I64:
         return make_default_grid(budget)
     chosen = np.unique(np.asarray(curve, np.int64))
     return np.append(chosen[chosen < budget], budget)
-
-
-def complete_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
-    """Return the curve of a learner, including its small budgets."""
-    if memory.curve is None:
-        raise AttributeError(
-            "curve_ requires learning with curve=True, a grid, or n_features_to_select='auto'"
-        )
-    return (
-        memory.curve
-        if memory.small_budgets is None
-        else memory.small_budgets.join_curves(memory.curve, grid_of(curve, memory.budget))
-    )
 
 
 def start_curve(grid: I64, n_vectors: int) -> Curve:
@@ -132,15 +116,6 @@ def choose_by_accuracy(accuracy: F64, rows: int) -> int:
     best = float(clipped.max())
     error = np.sqrt(best * (1.0 - best) / rows)
     return int(np.flatnonzero(clipped >= best - error)[0])
-
-
-def choose_by_error(errors: F64, rows: int) -> int:
-    """Return the first entry whose squared error is within one standard error of the least.
-
-    The sums were taken over ``rows`` rows. Errors are treated as normal: then the variance of their
-    squares is twice the square of their mean.
-    """
-    return int(np.flatnonzero(errors <= float(errors.min()) * (1.0 + np.sqrt(2.0 / rows)))[0])
 
 
 def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from ..base import Counters, Results, ResultSummary
 from ..diagnosis import DataSample, Finding
 from ..prediction import Predictor
 from ..serial import alone
-from .curves import complete_curve
+from .curves import grid_of
 from .diagnosis import diagnose_rows
+from .memory import RowMemory
 from .merging import estimates_of
 from .rules import Kept
 from .targets import Classes, Numbers
@@ -267,6 +269,17 @@ def kept_precisions(state: Any, indices: I64) -> F64:
     slots = order[np.searchsorted(kept[order], indices)]
     excess = state.excess.reshape(state.excess.shape[0], -1)[slots].astype(np.float64)
     return np.asarray(excess * float(state.scale[0]))
+
+
+def complete_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
+    """Return the curve of a learner, including its small budgets."""
+    if memory.curve is None:
+        raise AttributeError(
+            "curve_ requires learning with curve=True, a grid, or n_features_to_select='auto'"
+        )
+    if memory.small_budgets is None:
+        return memory.curve
+    return memory.small_budgets.join_curves(memory.curve, grid_of(curve, memory.budget))
 
 
 def find_chosen(results: RowResults) -> tuple[Curve | None, int]:
