@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import naming
-from ..errors import DataError, UsageError, prefix
+from ..errors import DataError, UsageError, prefix, spell
 from ..kernels.types import F64, I64
 from ..machine import available_memory
 from ..model import NAMED_IDS, NAMES, Model, pop_texts, refusing_damage, texts_to_arrays
@@ -33,7 +33,6 @@ from .diagnosis import (
     DataSample,
     Finding,
     describe_duplicates,
-    describe_no_limit,
     find_equal_columns,
 )
 from .fitting import AUTO_LOSS
@@ -297,7 +296,11 @@ class Results(ABC):
         findings = []
         wanted: Any = parameters_of(self.params).get("n_features_to_select")
         if is_integer(wanted) and wanted >= self.features.width:
-            findings.append(describe_no_limit(wanted, self.features.width, self.advice_if_all))
+            message = (
+                f"{spell('n_features_to_select', wanted)} has no effect: the data has"
+                f" {self.features.width:,} features"
+            )
+            findings.append(Finding("no limit", "note", message, self.advice_if_all))
         evidence = self.evidence(selection)
         groups = [] if evidence is None else find_equal_columns(selection.indices, evidence, sample)
         if groups:

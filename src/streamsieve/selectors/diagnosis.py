@@ -63,14 +63,6 @@ def warn_about(findings: Iterable[Finding], stacklevel: int) -> None:
             warnings.warn(str(finding), UserWarning, stacklevel=stacklevel + 1)
 
 
-def describe_no_limit(wanted: int, width: int, advice: str) -> Finding:
-    """Return the remark on a budget of at least the number of features."""
-    message = (
-        f"{spell('n_features_to_select', wanted)} has no effect: the data has {width:,} features"
-    )
-    return Finding("no limit", "note", message, advice)
-
-
 def describe_no_groups() -> Finding:
     """Return the remark on a method for groups that was given none."""
     advice = f"name the groups ({spell('groups', 'FILE')}), or use saola"
@@ -123,11 +115,9 @@ def checksums_of(lines: NDArray[Any]) -> NDArray[np.float64]:
 def group_equal_rows(ids: NDArray[np.int64], lines: NDArray[np.float64]) -> list[NDArray[np.int64]]:
     """Return the ids of lines that occur more than once, one group per distinct line."""
     order = np.lexsort((ids, *lines.T))
-    is_repeat = np.append(False, (lines[order][1:] == lines[order][:-1]).all(axis=1))[: ids.size]
-    is_start = np.append(is_repeat[1:], False)[: ids.size] & ~is_repeat
-    is_grouped = is_repeat | is_start
-    groups = np.split(ids[order][is_grouped], np.flatnonzero(is_start[is_grouped])[1:])
-    return sorted((group for group in groups if group.size), key=lambda group: int(group[0]))
+    starts = 1 + np.flatnonzero((lines[order][1:] != lines[order][:-1]).any(axis=1))
+    groups = np.split(ids[order], starts)
+    return sorted((group for group in groups if group.size > 1), key=lambda group: int(group[0]))
 
 
 # ---- samples of rows

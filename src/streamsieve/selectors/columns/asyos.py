@@ -278,11 +278,10 @@ class AsynchronousRule(LinearRule):
         workers = int(params.workers)
         staleness = workers if params.staleness is None else int(params.staleness)
         self.staleness = staleness if workers > 1 else 0
-        each = (
-            replace(params, n_features_to_select=share)
+        self.rules = [
+            SteppingRule(replace(params, n_features_to_select=share), target)
             for share in split_budget(self.wanted, workers)
-        )
-        self.rules = [SteppingRule(share_params, target) for share_params in each]
+        ]
 
     def start(self) -> AsynchronousState:
         return self.gather([rule.start() for rule in self.rules])

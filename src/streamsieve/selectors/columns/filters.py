@@ -105,16 +105,23 @@ class FilterRule(BatchRule):
     def extract_useful(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
         codes, n_levels = encode(block, self.target, self.params.bins)
         relevance = self.measure_relevance(block, codes, n_levels)
-        arrays = {"ids": block.ids, "relevance": relevance, "n_levels": n_levels}
-        return relevance > EQUAL, {**arrays, "indices": block.indices, "codes": codes}
+        return relevance > EQUAL, {
+            "ids": block.ids,
+            "relevance": relevance,
+            "indices": block.indices,
+            "codes": codes,
+            "n_levels": n_levels,
+        }
 
     def advice(self, state: CodedState) -> str | None:
         return f"try {spell('bins', 5)}" if self.params.bins == "mdl" else None
 
     def check(self, state: CodedState, sizes: dict[str, int], n_features: int) -> None:
         super().check(state, sizes, n_features)
-        is_beyond = state.codes >= np.repeat(state.n_levels, np.diff(state.indptr))
-        ensure(not is_beyond.any(), "a code exceeds the number of levels of its column")
+        ensure(
+            (state.codes < np.repeat(state.n_levels, np.diff(state.indptr))).all(),
+            "a code exceeds the number of levels of its column",
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -281,9 +288,11 @@ class MrmrRule(FilterRule):
     def choose(self, state: CodedState) -> tuple[I64, F64]:
         budget = int(self.params.n_features_to_select)
         scores = np.zeros(min(budget, state.ids.size))
-        columns = state.indptr, state.indices, state.codes, state.n_levels
         chosen: I64 = select_by_mrmr(
-            *columns,
+            state.indptr,
+            state.indices,
+            state.codes,
+            state.n_levels,
             state.relevance,
             self.target.weights,
             budget,

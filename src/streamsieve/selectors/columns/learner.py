@@ -325,10 +325,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         )
         self.features.set_width(max(self.features.width, int(block.ids.max()) + 1))
         memory.store_names(block, self.remembered(), self.rule.holds_all)
-        may_be_coarse = (
-            block.n_nonzero >= block.n_rows and (np.diff(block.indptr) == block.n_rows).any()
-        )
-        if may_be_coarse and not memory.earlier:
+        if not memory.earlier and (np.diff(block.indptr) == block.n_rows).any():
             self._warn_of_coarse(block)
 
     def _warn_of_coarse(self, block: ColumnBlock) -> None:
@@ -467,9 +464,9 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
                 zip(remembered.tolist(), features.names[remembered].tolist(), strict=True)
             )
         if group_names:
-            are_unique = len(set(group_names.values())) == len(group_names)
             ensure(
-                are_unique and set(self._groups().tolist()) == set(group_names),
+                len(set(group_names.values())) == len(group_names)
+                and set(self._groups().tolist()) == set(group_names),
                 "its group names do not match its groups",
             )
             memory.group_names = group_names

@@ -153,10 +153,11 @@ def warnings_from_json(header: Any) -> dict[str, ColumnWarnings]:
         for kind, entry in header.items()
     }
     for restored in warnings.values():
-        fits = len(restored.examples) <= MAX_NAMED and all(
-            isinstance(text, str) for text in restored.examples
+        ensure(
+            len(restored.examples) <= MAX_NAMED
+            and all(isinstance(text, str) for text in restored.examples),
+            "its column warnings are not a few texts",
         )
-        ensure(fits, "its column warnings are not a few texts")
     return warnings
 
 

@@ -177,7 +177,7 @@ class StandardizedColumns:
     def __init__(self, matrix: Matrix, threads: Threads) -> None:
         self.matrix, self.threads, self.n_rows = matrix, threads, matrix.n_rows
         refuse_beyond_memory(
-            BYTES_PER_VALUE * matrix.n_stored,
+            BYTES_PER_VALUE * int(matrix.values.size),
             f"{prefix(matrix.origin)}the standardised columns",
             "take fewer rows or features",
         )

@@ -30,6 +30,7 @@ from ..base import Method
 from ..parameters import (
     BUDGET,
     BUDGET_OR_NONE,
+    NOT_NEGATIVE,
     checked,
     fits,
     is_integer,
@@ -53,7 +54,6 @@ SIGMA = fits(
     lambda value: (isinstance(value, str) and value == "auto") or (is_number(value) and value > 0),
     "a number above 0, or 'auto'",
 )
-TOLERANCE = fits(lambda value: is_number(value) and value >= 0, "a number of 0 or more")
 ROUNDS = fits(lambda value: is_integer(value) and value >= 1, "an integer of 1 or more")
 SCALE = one_of(*SCALES)
 
@@ -229,11 +229,12 @@ class ReliefFRule(WeighingRule):
         fractions = np.bincount(codes) / codes.size
         forth, back = pairs.make_pair_matrix(), pairs.make_pair_matrix()
         wanted = min(int(self.params.n_neighbors), pairs.n_rows)
-
-        def mark(first: int, last: int, part: int) -> None:
-            mark_nearest(distances, codes, fractions, wanted, first, last, forth, back)
-
-        pairs.run_in_parts(pairs.n_rows, mark)
+        pairs.run_in_parts(
+            pairs.n_rows,
+            lambda first, last, part: mark_nearest(
+                distances, codes, fractions, wanted, first, last, forth, back
+            ),
+        )
         fold_pairs(forth, back, np.ones(pairs.n_rows))
         return sum_over_all_pairs(pairs, forth, report_slice) / pairs.n_rows, {}
 
@@ -299,7 +300,7 @@ class IReliefParameters:
         default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE)
     )
     sigma: float | str = parameter(2, SIGMA)
-    tol: float = parameter(0.01, TOLERANCE)
+    tol: float = parameter(0.01, NOT_NEGATIVE)
     max_iter: int = parameter(50, ROUNDS)
     scale: str = parameter("minmax", SCALE)
 
