@@ -65,9 +65,11 @@ def warn_about(findings: Iterable[Finding], stacklevel: int) -> None:
 
 def describe_no_groups() -> Finding:
     """Return the remark on a method for groups that was given none."""
-    advice = f"name the groups ({spell('groups', 'FILE')}), or use saola"
     return Finding(
-        "no groups", "note", "no groups were given, so every feature is its own group", advice
+        "no groups",
+        "note",
+        "no groups were given, so every feature is its own group",
+        f"name the groups ({spell('groups', 'FILE')}), or use saola",
     )
 
 

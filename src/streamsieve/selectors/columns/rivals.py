@@ -220,8 +220,7 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
         ensure(state.order[0] == osfs.TARGET, "its first slot is not that of the target")
         slots = state.order[: n_kept + 1]
         # Other slots may have codes of a column that was replaced.
-        discrete = slots[state.n_levels[slots] > 0]
-        check_codes(state.codes, state.n_levels, discrete)
+        check_codes(state.codes, state.n_levels, slots[state.n_levels[slots] > 0])
 
 
 class FastOsfsRule(OsfsRule):

@@ -363,10 +363,11 @@ def take_columns(memory: ColumnMemory[Any], count: int, take: Callable[[Any, int
         if n_taken < count:
             state = memory.state
             per_slot = [getattr(state, name) for name in names_along(type(state), "slots")]
-            # Twice the slots, and a copy at the end of the data.
-            needed = 4 * sum(array.nbytes for array in per_slot)
             refuse_beyond_memory(
-                needed, "the kept columns", "be stricter, or keep fewer (n_features_to_select)"
+                # Twice the slots, and a copy at the end of the data.
+                4 * sum(array.nbytes for array in per_slot),
+                "the kept columns",
+                "be stricter, or keep fewer (n_features_to_select)",
             )
             memory.state = grown(state, "slots", 2 * per_slot[0].shape[0])
 
@@ -407,8 +408,7 @@ def check_slots(order: I32, kept: int) -> None:
 
 def check_codes(codes: I32, n_levels: I64, slots: I32) -> None:
     """Raise ValueError if a code exceeds the number of levels of its slot."""
-    has_codes = codes.shape[1] and slots.size
     ensure(
-        not has_codes or (codes[slots].max(axis=1) < np.maximum(n_levels[slots], 1)).all(),
+        (codes[slots].max(axis=1, initial=0) < np.maximum(n_levels[slots], 1)).all(),
         "a code exceeds the number of levels of its column",
     )

@@ -275,7 +275,9 @@ class Pairs:
         """Return the weighted L1 distances between all rows, above the diagonal."""
         distances = np.zeros((self.n_rows, self.width))
         block = np.zeros((SLICE, self.width), np.float32)
-        row_bounds = triangle_cuts(self.n_rows)
+        # Ranges of rows with equal numbers of pairs with later rows.
+        fractions = 1.0 - np.sqrt(1.0 - np.arange(PARTS + 1) / PARTS)
+        row_bounds = (self.n_rows * fractions).astype(int).tolist()
         partial_sums = np.zeros((len(row_bounds) - 1, self.width), np.float32)
         for part in slices(features.size):
             self._add_slice(
@@ -341,8 +343,3 @@ def block_starts(n_features: int) -> list[int]:
     """Return the starts of blocks of features and the end of the last one."""
     size = min(BLOCK, max(MIN_LINES, -(-n_features // PARTS)))
     return [*range(0, n_features, size), n_features]
-
-
-def triangle_cuts(n_rows: int) -> list[int]:
-    """Return the bounds of ranges of rows with equal numbers of pairs with later rows."""
-    return [int(n_rows * (1.0 - np.sqrt(1.0 - part / PARTS))) for part in range(PARTS + 1)]

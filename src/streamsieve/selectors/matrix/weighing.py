@@ -150,9 +150,7 @@ def time_distances(pairs: Pairs, n_features: int) -> float:
 
 def format_duration(seconds: float) -> str:
     """Return a time as text, in minutes or hours."""
-    if seconds < 5400:
-        return f"{max(1, round(seconds / 60))} min"
-    return f"{seconds / 3600:.1f} h"
+    return f"{max(1, round(seconds / 60))} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 # ---- ReliefF and I-RELIEF

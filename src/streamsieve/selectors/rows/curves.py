@@ -9,7 +9,7 @@ is none.
 For the first ``OPEN_ROWS`` rows a small budget sees all features and is, to the last bit, a
 separate run with that budget. From then on it sees only its candidates, which are chosen at every
 ranking: the features that it keeps, those that smaller ones keep, and the best
-``candidate_count(budget)`` features of the main learner, which sees all. It forgets the others.
+``5 * budget + 20`` features of the main learner, which sees all. It forgets the others.
 
 All small budgets share a table of the features that any of them sees, so the entries of a row are
 looked up once. Candidates of one are candidates of all larger ones, so each is given a part of the
@@ -102,9 +102,8 @@ def rank_slots(curve: Curve, scores: F64, ids: I64) -> I64:
 
 def next_ranking(rows: int) -> int:
     """Return the first number of rows after ``rows`` at which slots are ranked again."""
-    if rows >= RANKED_EVERY:
-        return (rows // RANKED_EVERY + 1) * RANKED_EVERY
-    return max(FIRST_RANKING, 1 << rows.bit_length())
+    early = max(FIRST_RANKING, 1 << rows.bit_length())
+    return early if rows < RANKED_EVERY else (rows // RANKED_EVERY + 1) * RANKED_EVERY
 
 
 def choose_by_accuracy(accuracy: F64, rows: int) -> int:
@@ -138,11 +137,6 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
 
 
 # ---- small learners
-
-
-def candidate_count(budget: int) -> int:
-    """Return how many of the main learner's features a small budget sees."""
-    return 5 * budget + 20
 
 
 def split_grid(grid: I64) -> list[I64]:
@@ -192,10 +186,6 @@ class SmallBudgets(Generic[S]):
         default_factory=lambda: table_addresses(np.empty(0, np.int64), ROOM)
     )
     marks: U8 = field(default_factory=lambda: marks_of(np.empty(0, np.int64)))
-
-    def find_for(self, k: int) -> SmallBudget[S] | None:
-        """Return the small budget that answers for k features; None for the main learner."""
-        return next((small for small in self.members if small.budget >= k), None)
 
     def join_curves(self, main: Curve, grid: I64) -> Curve:
         """Return the curve of small budgets and main learner for a grid."""
@@ -270,7 +260,7 @@ class SmallBudgets(Generic[S]):
         chosen = []
         for small in self.members:
             members = np.append(members, kept(small.state)[0])
-            chosen.append(np.append(members, best[: candidate_count(small.budget)]))
+            chosen.append(np.append(members, best[: 5 * small.budget + 20]))
         self._choose(chosen)
 
     def _choose(self, chosen: Sequence[I64]) -> None:

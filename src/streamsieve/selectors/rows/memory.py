@@ -179,7 +179,7 @@ class RowMemory(Generic[S]):
 
     def _lengthen(self, holder: str, name: str, room: int) -> None:
         """Make one array longer, in place if it is large and not shared, as with a model."""
-        array = getattr(self.state if holder == STATE else self.moments, name)
+        array = getattr(getattr(self, holder), name)
         shape = (room, *array.shape[1:])
         if array.nbytes >= STRETCHED_BYTES and array.flags.owndata:
             # Resizing needs the only reference, so the state must not hold the array.
@@ -197,24 +197,18 @@ class RowMemory(Generic[S]):
         self._set_array(holder, name, longer)
 
     def per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
-        """Return holder, name and array of all arrays with an entry per feature."""
-        holders: list[tuple[str, Any]] = (
-            [] if self.kept_table is not None else [(STATE, self.state)]
-        )
-        if self.standardizes:
-            holders.append((MOMENTS, self.moments))
+        """Return all arrays with an entry per feature: the attribute, the name in it, the array."""
+        holders = {"state": self.kept_table is None, "moments": self.standardizes}
         return [
-            (holder, name, getattr(arrays, name))
-            for holder, arrays in holders
-            for name in names_along(type(arrays), "features")
+            (holder, name, getattr(getattr(self, holder), name))
+            for holder, has_entries in holders.items()
+            if has_entries
+            for name in names_along(type(getattr(self, holder)), "features")
         ]
 
     def _set_array(self, holder: str, name: str, array: NDArray[Any]) -> None:
         """Replace one array of the state or of the moments."""
-        if holder == STATE:
-            self.state = changed(self.state, **{name: array})
-        else:
-            self.moments = self.moments._replace(**{name: array})
+        setattr(self, holder, changed(getattr(self, holder), **{name: array}))
 
     def _direct_fits(self, width: int, touched: int) -> bool:
         """Return True if arrays as wide as the ids are allowed and fit into memory."""
@@ -250,7 +244,7 @@ class RowMemory(Generic[S]):
             self.moments = moved(self.moments, old_positions, new_positions, room)
         for name in names_of_positions(type(self.state)):
             ids = self.addresses.ids_of(getattr(self.state, name))
-            self._set_array(STATE, name, look_up(addresses, ids).astype(np.int64))
+            self._set_array("state", name, look_up(addresses, ids).astype(np.int64))
         self.addresses = addresses
 
     # ---- to and from a model

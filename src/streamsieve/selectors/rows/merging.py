@@ -293,13 +293,11 @@ def touched_ids(memory: RowMemory[Any]) -> I64:
     columns = [
         column for _, _, array in memory.per_feature_arrays() for column in np.atleast_2d(array.T)
     ]
-    touched = [np.empty(0, np.int64)]
-    for at in range(0, memory.room(), CHUNK):
-        touched.append(
-            at
-            + np.flatnonzero(reduce(np.logical_or, (column[at : at + CHUNK] for column in columns)))
-        )
-    return np.concatenate(touched)
+    touched = [
+        at + np.flatnonzero(reduce(np.logical_or, (column[at : at + CHUNK] for column in columns)))
+        for at in range(0, memory.room(), CHUNK)
+    ]
+    return np.concatenate([np.empty(0, np.int64), *touched])
 
 
 def ids_of_all(memories: Sequence[RowMemory[Any]]) -> tuple[I64, bool]:

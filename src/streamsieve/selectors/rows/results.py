@@ -128,8 +128,9 @@ class RowResults(Results):
     def answering_state(self) -> tuple[Any, F64 | None]:
         """Return the state that predicts, and its calibration if it is that of a small budget."""
         memory = self.memory
-        chooses = self.options.chooses_budget and memory.small_budgets is not None
-        small = memory.small_budgets.find_for(self.n_features_selected_) if chooses else None
+        budgets = memory.small_budgets.members if memory.small_budgets is not None else ()
+        wanted = self.n_features_selected_ if self.options.chooses_budget else memory.budget
+        small = next((small for small in budgets if small.budget >= wanted), None)
         return (memory.state, None) if small is None else (small.state, small.calibration)
 
     @alone
