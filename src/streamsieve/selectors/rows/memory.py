@@ -282,12 +282,9 @@ class RowMemory(Generic[S]):
             "ids": self.addresses.ids[:used],
             "counts": self.counts,
         }
-        arrays |= arrays_of(
-            self.state, STATE, **({} if self.kept_table is not None else {"features": used})
-        )
-        arrays |= arrays_of(self.moments, MOMENTS, features=used)
-        if self.curve is not None:
-            arrays |= arrays_of(self.curve, CURVE)
+        states: dict[str, Any] = {STATE: self.state, MOMENTS: self.moments, CURVE: self.curve}
+        for prefix, state in states.items():
+            arrays |= {} if state is None else arrays_of(state, prefix, features=used)
         for part in (self.scaling, self.warm_up, self.small_budgets):
             arrays |= {} if part is None else part.arrays()
         if self.names is not None:
