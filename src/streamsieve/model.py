@@ -79,12 +79,11 @@ class Model:
 
     def copy(self) -> Model:
         """Return a copy that shares nothing that learning changes."""
-        arrays = {name: array.copy() for name, array in self.arrays.items()}
         return Model(
             self.method,
             dict(self.params),
             from_json(to_json(self.header)),
-            arrays,
+            {name: array.copy() for name, array in self.arrays.items()},
             self.note,
             self.version,
         )

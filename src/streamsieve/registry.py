@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from .errors import ParameterError, UsageError, did_you_mean, prefix
 from .model import Model, refusing_damage
@@ -174,8 +174,7 @@ def _letters(name: str) -> str:
 def find_method(name: str) -> Method:
     """Return a method by its name."""
     module, _, constant = METHODS[method_named(name)].method.partition(":")
-    method: Method = vars(import_module(f".selectors.{module}", __package__))[constant]
-    return method
+    return cast(Method, vars(import_module(f".selectors.{module}", __package__))[constant])
 
 
 def refuse_unknown_parameters(method: str, params: Iterable[str], origin: str = "") -> None:

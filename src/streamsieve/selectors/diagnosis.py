@@ -142,12 +142,15 @@ class RowSample(DataSample):
         count = min(n_fitting, block.n_rows, MAX_ROWS - self._rows)
         self.full = count < block.n_rows
         begin, end = block.indptr[0], block.indptr[count]
-        arrays = (
-            indptr[: count + 1],
-            block.indices[begin:end].copy(),
-            block.values[begin:end].copy(),
+        self._blocks.append(
+            RowBlock(
+                indptr[: count + 1],
+                block.indices[begin:end].copy(),
+                block.values[begin:end].copy(),
+                None,
+                block.n_features,
+            )
         )
-        self._blocks.append(RowBlock(*arrays, None, block.n_features))
         self._rows, self._nonzeros = self._rows + count, self._nonzeros + int(end - begin)
 
     def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:

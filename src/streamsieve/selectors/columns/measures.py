@@ -47,11 +47,18 @@ def correlate(block: ColumnBlock, values: F64, target: Target) -> tuple[F64, F64
     ``values`` are those of ``centre_block``. Both are 0 for constant columns.
     """
     correlations, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
-    columns = block.indptr, block.indices, values
     run_in_parts(
         block,
         lambda a, b: correlate_with_target(
-            *columns, target.weights, target.numbers, a, b, correlations, norms
+            block.indptr,
+            block.indices,
+            values,
+            target.weights,
+            target.numbers,
+            a,
+            b,
+            correlations,
+            norms,
         ),
     )
     return correlations, norms
@@ -60,10 +67,20 @@ def correlate(block: ColumnBlock, values: F64, target: Target) -> tuple[F64, F64
 def measure_uncertainty(block: ColumnBlock, codes: I32, n_levels: I64, target: Target) -> F64:
     """Return the symmetrical uncertainty of columns, given as codes, and the classes."""
     uncertainties = np.zeros(block.n_columns)
-    columns = block.indptr, block.indices, codes, n_levels
-    targets = target.weights, target.codes, target.class_counts
     run_in_parts(
-        block, lambda a, b: uncertainties_of_target(*columns, *targets, a, b, uncertainties)
+        block,
+        lambda a, b: uncertainties_of_target(
+            block.indptr,
+            block.indices,
+            codes,
+            n_levels,
+            target.weights,
+            target.codes,
+            target.class_counts,
+            a,
+            b,
+            uncertainties,
+        ),
     )
     return uncertainties
 
@@ -88,12 +105,21 @@ def encode(
     if bins is not None:
         is_binned = is_coded & ~are_discrete(block)
         n_bins = MDL if bins == "mdl" else int(bins)
-        columns = block.indptr, block.indices, block.values
-        target_arrays = target.weights, target.codes, target.class_counts
         run_in_parts(
             block,
             lambda a, b: bin_columns(
-                *columns, *target_arrays, is_binned, n_bins, a, b, codes, n_levels
+                block.indptr,
+                block.indices,
+                block.values,
+                target.weights,
+                target.codes,
+                target.class_counts,
+                is_binned,
+                n_bins,
+                a,
+                b,
+                codes,
+                n_levels,
             ),
         )
     return codes, n_levels

@@ -17,7 +17,16 @@ from ...kernels.columns.centring import MAX_SIZE, centre_columns, find_far
 from ...kernels.columns.contents import NO_COPY
 from ...kernels.types import F64, I32, I64, Bool
 from ...machine import refuse_beyond_memory
-from ...state import State, changed, copied, empty, grown, names_along
+from ...state import (
+    State,
+    arrays_of,
+    changed,
+    copied,
+    empty,
+    grown,
+    names_along,
+    with_arrays,
+)
 from ...targets import Target
 from ..diagnosis import MAX_NAMED, Finding
 from ..parameters import ensure, parameters_of
@@ -282,14 +291,8 @@ class BatchRule(ColumnRule[Any]):
     def trim(self, state: Any) -> Any:
         """Return the state with its arrays cut to their used length."""
         n_columns, n_nonzeros = state.used.tolist()
-        sizes = {"columns": n_columns, "nonzeros": n_nonzeros, "ends": n_columns + 1}
-        return changed(
-            state,
-            **{
-                name: getattr(state, name)[:size]
-                for axis, size in sizes.items()
-                for name in names_along(self.state_type, axis)
-            },
+        return with_arrays(
+            state, arrays_of(state, columns=n_columns, nonzeros=n_nonzeros, ends=n_columns + 1)
         )
 
     def kept(self, state: Any) -> tuple[I64, F64]:

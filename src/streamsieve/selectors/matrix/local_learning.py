@@ -278,9 +278,15 @@ class Margins:
         )
         slope, length = self.regularization * np.sum(slopes, axis=0)
         b, c = sums.sum(axis=1)
-        penalty = self.regularization * float(v @ v)
         step, objective = search_line(
-            guess, margins, b, c, self.pairs.n_rows, penalty, slope, length
+            guess,
+            margins,
+            b,
+            c,
+            self.pairs.n_rows,
+            self.regularization * float(v @ v),
+            slope,
+            length,
         )
         v += step * direction
         margins += step * (2.0 * b + step * c)

@@ -120,11 +120,14 @@ class ProjectedGradientRule(MatrixRule[ProjectedState]):
                 fit = refit(columns, loss, y, fit.columns)
             ids, units = columns.ids[fit.columns], columns.units(fit.columns)
         model = to_original_units(target, loss, ids, fit.weights, fit.intercept, *units)
-        scores = np.abs(fit.weights)[np.argsort(ids)]
-        level, classes = np.array([model.intercept]), np.array(target.classes.tolist())
-        return Solution(
-            ProjectedState(model.ids, scores, model.weights, level, classes), columns.n_nonzero
+        state = ProjectedState(
+            ids=model.ids,
+            scores=np.abs(fit.weights)[np.argsort(ids)],
+            weights=model.weights,
+            level=np.array([model.intercept]),
+            classes=np.array(target.classes.tolist()),
         )
+        return Solution(state, columns.n_nonzero)
 
     def selected(self, state: ProjectedState) -> tuple[I64, F64]:
         return state.ids, state.scores

@@ -310,9 +310,13 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             learn_and_count(update, memory.state, memory.addresses.ids, rows, memory.curve)
             memory.target.judge(rows, sample_weight[at:stop])
             if memory.small_budgets is not None:
-                by_id = rows._replace(indices=memory.addresses.ids_of(rows.indices))
-                counted_weights = sample_weight[at:stop] if self.options.chooses_budget else None
-                memory.small_budgets.learn(by_id, memory.width, seen, counted_weights, update)
+                memory.small_budgets.learn(
+                    rows._replace(indices=memory.addresses.ids_of(rows.indices)),
+                    memory.width,
+                    seen,
+                    sample_weight[at:stop] if self.options.chooses_budget else None,
+                    update,
+                )
             memory.counts[0] += stop - at
             seen += stop - at
             if memory.curve is not None and next_ranking(seen - 1) == seen:
@@ -348,12 +352,11 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             raise UsageError(CANNOT_MERGE.format(self.method.name))
         if self.options.max_cells is not None and row_multiplier != 1:
             raise UsageError(SHARED_CELLS)
-        expected = f"an integer from 1 to {MAX_ROW_MULTIPLIER:,}"
         require(
             is_integer(row_multiplier) and 1 <= row_multiplier <= MAX_ROW_MULTIPLIER,
             "row_multiplier",
             row_multiplier,
-            expected,
+            f"an integer from 1 to {MAX_ROW_MULTIPLIER:,}",
         )
         self.memory.row_multiplier, self.is_shard = int(row_multiplier), True
         return self

@@ -429,9 +429,8 @@ def merge_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
     if memories[0].warm_up is not None:  # it has no rows
         base = AutoScaling(choice)
     moments = [column_moments.moments for column_moments in (base, *scalings)]
-    rows = [float(column_moments.seen[0]) for column_moments in moments]
     means, deviations = combine_moments(
-        rows,
+        [float(column_moments.seen[0]) for column_moments in moments],
         [np.stack([column_moments.means, column_moments.deviations]) for column_moments in moments],
     )
     return AutoScaling(
