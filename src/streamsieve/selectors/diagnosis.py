@@ -156,15 +156,14 @@ class RowSample(DataSample):
     def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return random sums of the values of columns; ``ids`` must ascend."""
         sample = RowBlock.joined(self._blocks)
-        positions = np.searchsorted(ids, sample.indices)
-        positions[positions == ids.size] = 0
-        is_requested = ids[positions] == sample.indices
+        is_requested = np.isin(sample.indices, ids)
+        positions = np.searchsorted(ids, sample.indices[is_requested])
         rows = np.repeat(np.arange(sample.n_rows), np.diff(sample.indptr))[is_requested]
         factors = np.random.default_rng(0).standard_normal(MAX_ROWS)
         sums = np.bincount(
-            positions[is_requested], factors[rows] * sample.values[is_requested], minlength=ids.size
+            positions, factors[rows] * sample.values[is_requested], minlength=ids.size
         )
-        present = np.bincount(positions[is_requested], minlength=ids.size)
+        present = np.bincount(positions, minlength=ids.size)
         return np.where(self.full & (present < MIN_VALUES_FOR_COPY), np.nan, sums)
 
     def scales(self) -> Scales:

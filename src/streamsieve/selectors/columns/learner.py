@@ -70,12 +70,11 @@ class ColumnResults(Results):
     """Results of a learner of columns; the selection is read as if the data ended here."""
 
     memory: ColumnMemory[Any]
-    rule: ColumnRule[Any]
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
         self.n_rows_, self.n_nonzero_ = self.memory.target.n_rows, int(self.memory.counts[1])
-        self.rule = learner.rule
+        self.rule: ColumnRule[Any] = learner.rule
         self.n_features_seen_ = int(self.memory.counts[0])  # offered features, each counted once
         # Features that never vary or have no value: none is ever selected.
         self.n_constant_ = int(self.memory.counts[2])

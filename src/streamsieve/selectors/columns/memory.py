@@ -24,7 +24,6 @@ from ..parameters import count_of, ensure, is_number
 TARGET = "target."  # prefix of the names of its arrays in a model
 ROUNDING = 1e-6  # tolerance for the length of a target
 COARSE, COLLAPSED, COPIES = "coarse", "collapsed", "copies"  # kinds of warnings
-KINDS = (COARSE, COLLAPSED, COPIES)
 USE_64_BITS = (
     "subtract a number near its values first, or give 64-bit numbers: an array of float64, a table"
     " in Parquet"
@@ -145,7 +144,7 @@ def warnings_to_json(warnings: Mapping[str, ColumnWarnings]) -> dict[str, Any]:
 def warnings_from_json(header: Any) -> dict[str, ColumnWarnings]:
     """Return warnings by kind from values of JSON; raise ValueError if they are malformed."""
     ensure(
-        isinstance(header, dict) and set(header) <= set(KINDS),
+        isinstance(header, dict) and set(header) <= {COARSE, COLLAPSED, COPIES},
         "it has column warnings of an unknown kind",
     )
     warnings = {

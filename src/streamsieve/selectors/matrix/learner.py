@@ -91,12 +91,11 @@ class MatrixResults(Results):
     """Results of a learner of the whole matrix."""
 
     memory: MatrixMemory[Any]
-    rule: MatrixRule[Any]
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
         self.n_rows_, self.n_nonzero_ = map(int, self.memory.counts)
-        self.rule = learner.rule
+        self.rule: MatrixRule[Any] = learner.rule
         self.advice_if_empty = self.rule.advice() or Results.advice_if_empty
 
     def __getattr__(self, name: str) -> Any:
