@@ -33,16 +33,14 @@ from ...kernels.types import F64, I64, U8, Bool
 from ...state import (
     Arrays,
     arrays_of,
-    changed,
     empty,
     moved,
-    names_of_positions,
     resized,
     schema_of,
     with_arrays,
 )
 from ..parameters import ensure, is_integer
-from .addresses import Addresses, look_up, look_up_or_add, table_addresses
+from .addresses import Addresses, look_up, look_up_or_add, move_members, table_addresses
 from .calibration import check_calibration, swap_calibration
 from .rules import Kept, S
 
@@ -274,9 +272,7 @@ class SmallBudgets(Generic[S]):
             allowed[look_up(self.addresses, wanted)] = True
             is_retained = allowed & (old_positions >= 0)
             state = moved(small.state, old_positions[is_retained], is_retained, ids.size)
-            for name in names_of_positions(type(state)):
-                members = look_up(self.addresses, old_addresses.ids[getattr(state, name)])
-                state = changed(state, **{name: members.clip(0).astype(np.int64)})
+            state = move_members(state, old_addresses, self.addresses)
             self.members[number] = small._replace(state=state, allowed=allowed)
 
     def _look_up(self, ids: I64) -> None:

@@ -30,7 +30,6 @@ from ...state import (
     grown,
     moved,
     names_along,
-    names_of_positions,
     resized,
     schema_of,
     sizes_of,
@@ -44,6 +43,7 @@ from .addresses import (
     direct_fits,
     look_up,
     look_up_or_add,
+    move_members,
     table_addresses,
 )
 from .curves import Check, SmallBudgets
@@ -239,12 +239,10 @@ class RowMemory(Generic[S]):
         room: int,
     ) -> None:
         """Move the entries at old positions to new positions of arrays of size ``room``."""
-        self.state = moved(self.state, old_positions, new_positions, room)
+        state = moved(self.state, old_positions, new_positions, room)
+        self.state = move_members(state, self.addresses, addresses)
         if self.standardizes:
             self.moments = moved(self.moments, old_positions, new_positions, room)
-        for name in names_of_positions(type(self.state)):
-            ids = self.addresses.ids_of(getattr(self.state, name))
-            self._set_array("state", name, look_up(addresses, ids).astype(np.int64))
         self.addresses = addresses
 
     # ---- to and from a model
