@@ -48,11 +48,6 @@ class Trial(NamedTuple):
     rounds: list[dict[str, Any]]
     converged: bool
 
-    @property
-    def objective(self) -> float:
-        """Return the objective of the last round, infinite if there was none."""
-        return float(self.rounds[-1]["objective"]) if self.rounds else np.inf
-
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class LocalLearningParameters:
@@ -153,7 +148,13 @@ class LocalLearningRule(WeighingRule):
         for width in AUTO_WIDTHS if sigma == "auto" else (float(sigma),):
             n_done = sum(len(trial.rounds) for trial in trials)
             trials.append(self.run_rounds(pairs, codes, width, v, distances, report, n_done))
-        best = min(trials, key=lambda trial: (not trial.converged, trial.objective))
+        best = min(
+            trials,
+            key=lambda trial: (
+                not trial.converged,
+                trial.rounds[-1]["objective"] if trial.rounds else np.inf,
+            ),
+        )
         if not best.converged:
             warnings.warn(
                 f"the weights still change after {spell('max_iter', self.params.max_iter)} rounds;"
