@@ -21,8 +21,8 @@ from streamsieve.model import (
     check_classes,
     check_ids,
     check_scores,
+    pop_texts,
     refusing_damage,
-    texts_of_arrays,
     texts_to_arrays,
 )
 from streamsieve.state import check_arrays
@@ -252,10 +252,11 @@ def test_faults_of_the_machine_and_of_the_program_are_not_taken_for_damage(tmp_p
 )
 def test_texts_that_are_cut_wrongly_are_refused(changes: dict[str, Any]) -> None:
     arrays = texts_to_arrays("t", ["a", "", "bc"])
-    assert texts_of_arrays("t", arrays).tolist() == ["a", "", "bc"]
     with pytest.raises(ValueError, match=r"t (are not texts|have invalid offsets)"):
-        texts_of_arrays("t", {**arrays, **changes})
-    assert texts_of_arrays("u", arrays) is None
+        pop_texts("t", {**arrays, **changes})
+    assert pop_texts("u", arrays) is None
+    assert pop_texts("t", arrays).tolist() == ["a", "", "bc"]
+    assert not arrays
 
 
 # ---- the schema

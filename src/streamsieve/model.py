@@ -14,7 +14,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -37,6 +37,7 @@ ARRAY_NAME = re.compile(r"[a-z][a-z0-9_.]*")
 KINDS = "biufUS"  # of arrays: no objects, no records
 PART_BYTES = 1 << 24  # read at a time
 NAMES = "names"  # the prefix of the arrays that hold the names of features
+NAMED_IDS = "named_ids"  # their ids, where not all features have a name
 
 
 @dataclass(slots=True, eq=False)
@@ -78,12 +79,11 @@ class Model:
 
     def copy(self) -> Model:
         """Return a copy that shares nothing that learning changes."""
-        arrays = {name: array.copy() for name, array in self.arrays.items()}
         return Model(
             self.method,
             dict(self.params),
             from_json(to_json(self.header)),
-            arrays,
+            {name: array.copy() for name, array in self.arrays.items()},
             self.note,
             self.version,
         )
@@ -201,11 +201,11 @@ def texts_to_arrays(name: str, texts: Any) -> Arrays:
     return {f"{name}.text": np.frombuffer(b"".join(encoded), np.uint8), f"{name}.offsets": offsets}
 
 
-def texts_of_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
-    """Return the texts that ``texts_to_arrays`` stored, or None if they are absent."""
+def pop_texts(name: str, arrays: Arrays) -> NDArray[Any] | None:
+    """Remove the texts that ``texts_to_arrays`` stored and return them; None if there are none."""
     if f"{name}.offsets" not in arrays:
         return None
-    text, offsets = arrays[f"{name}.text"], arrays[f"{name}.offsets"]
+    text, offsets = arrays.pop(f"{name}.text"), arrays.pop(f"{name}.offsets")
     if (
         text.dtype != np.uint8
         or offsets.dtype != np.int64
@@ -219,6 +219,22 @@ def texts_of_arrays(name: str, arrays: Mapping[str, NDArray[Any]]) -> NDArray[An
     data, cuts = text.tobytes(), offsets.tolist()
     texts = [data[a:b].decode("utf-8", "surrogatepass") for a, b in pairwise(cuts)]
     return np.array(texts, dtype=object)
+
+
+def pop_numbered_texts(name: str, numbers: str, arrays: Arrays) -> dict[int, str] | None:
+    """Remove texts and the array of their numbers; return the texts by number, or None."""
+    keys, texts = arrays.pop(numbers, None), pop_texts(name, arrays)
+    if keys is None and texts is None:
+        return None
+    if (
+        keys is None
+        or texts is None
+        or keys.dtype != np.int64
+        or keys.shape != texts.shape
+        or np.unique(keys).size != keys.size
+    ):
+        raise ValueError(f"its {name} do not match the numbers that they belong to")
+    return dict(zip(keys.tolist(), texts.tolist(), strict=True))
 
 
 # ---- checks for all models

@@ -6,7 +6,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from .errors import ParameterError, UsageError, did_you_mean, prefix
 from .model import Model, refusing_damage
@@ -38,16 +38,9 @@ OFS_PAPER = (
     "J. Wang, P. Zhao, S. C. H. Hoi, R. Jin: Online feature selection and its applications. IEEE"
     " Transactions on Knowledge and Data Engineering 26(3), 2014"
 )
-LOCAL_PAPER = (
-    "Y. Sun, S. Todorovic, S. Goodison: A feature selection algorithm capable of handling extremely"
-    " large data dimensionality. SDM 2008"
-)
 OSFS_PAPER = (
     "X. Wu, K. Yu, W. Ding, H. Wang, X. Zhu: Online feature selection with streaming features. IEEE"
     " Transactions on Pattern Analysis and Machine Intelligence 35, 2013"
-)
-AROW_PAPER = (
-    "K. Crammer, A. Kulesza, M. Dredze: Adaptive regularization of weight vectors. NIPS 2009"
 )
 
 METHODS = {
@@ -70,7 +63,11 @@ METHODS = {
         "J. Duchi, Y. Singer: Efficient online and batch learning using forward backward splitting."
         " Journal of Machine Learning Research 10, 2009",
     ),
-    "arow": Entry("rows.baselines:AROW", "AROW", AROW_PAPER),
+    "arow": Entry(
+        "rows.baselines:AROW",
+        "AROW",
+        "K. Crammer, A. Kulesza, M. Dredze: Adaptive regularization of weight vectors. NIPS 2009",
+    ),
     "arow-regressor": Entry(
         "rows.baselines:AROW_REGRESSOR",
         "AROWRegressor",
@@ -134,7 +131,12 @@ METHODS = {
         " and performance. IEEE Journal of Selected Topics in Signal Processing 4, 2010; S."
         " Foucart: Hard thresholding pursuit. SIAM Journal on Numerical Analysis 49, 2011",
     ),
-    "local-learning": Entry("matrix.local_learning:LOCAL_LEARNING", "LocalLearning", LOCAL_PAPER),
+    "local-learning": Entry(
+        "matrix.local_learning:LOCAL_LEARNING",
+        "LocalLearning",
+        "Y. Sun, S. Todorovic, S. Goodison: A feature selection algorithm capable of handling"
+        " extremely large data dimensionality. SDM 2008",
+    ),
     "relieff": Entry(
         "matrix.weighing:RELIEFF",
         "ReliefF",
@@ -172,8 +174,7 @@ def _letters(name: str) -> str:
 def find_method(name: str) -> Method:
     """Return a method by its name."""
     module, _, constant = METHODS[method_named(name)].method.partition(":")
-    method: Method = vars(import_module(f".selectors.{module}", __package__))[constant]
-    return method
+    return cast(Method, vars(import_module(f".selectors.{module}", __package__))[constant])
 
 
 def refuse_unknown_parameters(method: str, params: Iterable[str], origin: str = "") -> None:
@@ -184,10 +185,9 @@ def refuse_unknown_parameters(method: str, params: Iterable[str], origin: str = 
     names = find_method(method).parameter_names
     for name in params:
         if name not in names:
-            near = did_you_mean(name, names)
             raise UsageError(
-                f"{prefix(origin)}{method} has no parameter {name!r}{near}; its parameters are"
-                f" {', '.join(names)}"
+                f"{prefix(origin)}{method} has no parameter {name!r}{did_you_mean(name, names)};"
+                f" its parameters are {', '.join(names)}"
             )
 
 

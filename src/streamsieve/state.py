@@ -113,13 +113,12 @@ def schema_of(state: State, path: str = "") -> dict[str, ArraySpec]:
         schema: dict[str, ArraySpec] = {}
         for number, part in parts_of(state).items():
             part_schema = schema_of(part, f"{path}{number}.")
-            axes = {
-                axis
+            sizes = {
+                axis: f"{axis} of {number}"
                 for spec in part_schema.values()
                 for axis in spec.shape
                 if isinstance(axis, str)
             }
-            sizes = {axis: f"{axis} of {number}" for axis in axes}
             schema |= {name: resized(spec, sizes) for name, spec in part_schema.items()}
         return schema
     schema = {path + name: spec for name, spec in declared(type(state)).items()}

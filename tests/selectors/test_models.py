@@ -14,7 +14,7 @@ from numpy.lib import format as npy
 import streamsieve as ss
 from streamsieve.blocks import dense_block
 from streamsieve.estimators import estimator_class
-from streamsieve.model import Model, texts_of_arrays, texts_to_arrays
+from streamsieve.model import Model, pop_texts, texts_to_arrays
 from streamsieve.registry import METHODS, find_method
 from streamsieve.selectors.parameters import parameters_of
 from tests.effort import of_every_kind
@@ -86,7 +86,7 @@ def test_one_long_name_costs_its_own_length_alone(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("texts", [[], [""], ["a", "", "\u00e4\u6f22\U0001f600", "\udc80"]])
 def test_texts_come_back_as_they_were(texts: list[str]) -> None:
-    assert texts_of_arrays("names", texts_to_arrays("names", texts)).tolist() == texts
+    assert pop_texts("names", texts_to_arrays("names", texts)).tolist() == texts
 
 
 def repack(data: bytes, name: str, change: Any, compression: int = zipfile.ZIP_STORED) -> bytes:

@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import naming
-from ..errors import DataError, UsageError, prefix
+from ..errors import DataError, UsageError, prefix, spell
 from ..kernels.types import F64, I64
 from ..machine import available_memory
-from ..model import NAMES, Model, refusing_damage, texts_of_arrays, texts_to_arrays
+from ..model import NAMED_IDS, NAMES, Model, pop_texts, refusing_damage, texts_to_arrays
 from ..selection import Selection
 from ..sources.base import DataSource, Missing, Report, check_no_weight
 from ..sources.encoding import Encoding
@@ -33,7 +33,6 @@ from .diagnosis import (
     DataSample,
     Finding,
     describe_duplicates,
-    describe_no_limit,
     find_equal_columns,
 )
 from .fitting import AUTO_LOSS
@@ -193,15 +192,13 @@ class FeatureInfo:
             ensure(n_encoded >= width, f"its encoding has {n_encoded:,} of {width:,} features")
         if kept is not None:
             features.kept = KeptFeatures.from_dict(kept)
-        if "named_ids" not in arrays:
-            features.names = texts_of_arrays(NAMES, arrays)
+        if NAMED_IDS not in arrays:
+            features.names = pop_texts(NAMES, arrays)
             if features.names is not None:
                 ensure(
                     features.names.size == width,
                     f"it has {features.names.size:,} names for {width:,} features",
                 )
-                for part in ("text", "offsets"):
-                    del arrays[f"{NAMES}.{part}"]
         return features
 
 
@@ -299,7 +296,11 @@ class Results(ABC):
         findings = []
         wanted: Any = parameters_of(self.params).get("n_features_to_select")
         if is_integer(wanted) and wanted >= self.features.width:
-            findings.append(describe_no_limit(wanted, self.features.width, self.advice_if_all))
+            message = (
+                f"{spell('n_features_to_select', wanted)} has no effect: the data has"
+                f" {self.features.width:,} features"
+            )
+            findings.append(Finding("no limit", "note", message, self.advice_if_all))
         evidence = self.evidence(selection)
         groups = [] if evidence is None else find_equal_columns(selection.indices, evidence, sample)
         if groups:

@@ -63,19 +63,13 @@ def warn_about(findings: Iterable[Finding], stacklevel: int) -> None:
             warnings.warn(str(finding), UserWarning, stacklevel=stacklevel + 1)
 
 
-def describe_no_limit(wanted: int, width: int, advice: str) -> Finding:
-    """Return the remark on a budget of at least the number of features."""
-    message = (
-        f"{spell('n_features_to_select', wanted)} has no effect: the data has {width:,} features"
-    )
-    return Finding("no limit", "note", message, advice)
-
-
 def describe_no_groups() -> Finding:
     """Return the remark on a method for groups that was given none."""
-    advice = f"name the groups ({spell('groups', 'FILE')}), or use saola"
     return Finding(
-        "no groups", "note", "no groups were given, so every feature is its own group", advice
+        "no groups",
+        "note",
+        "no groups were given, so every feature is its own group",
+        f"name the groups ({spell('groups', 'FILE')}), or use saola",
     )
 
 
@@ -123,11 +117,9 @@ def checksums_of(lines: NDArray[Any]) -> NDArray[np.float64]:
 def group_equal_rows(ids: NDArray[np.int64], lines: NDArray[np.float64]) -> list[NDArray[np.int64]]:
     """Return the ids of lines that occur more than once, one group per distinct line."""
     order = np.lexsort((ids, *lines.T))
-    is_repeat = np.append(False, (lines[order][1:] == lines[order][:-1]).all(axis=1))[: ids.size]
-    is_start = np.append(is_repeat[1:], False)[: ids.size] & ~is_repeat
-    is_grouped = is_repeat | is_start
-    groups = np.split(ids[order][is_grouped], np.flatnonzero(is_start[is_grouped])[1:])
-    return sorted((group for group in groups if group.size), key=lambda group: int(group[0]))
+    starts = 1 + np.flatnonzero((lines[order][1:] != lines[order][:-1]).any(axis=1))
+    groups = np.split(ids[order], starts)
+    return sorted((group for group in groups if group.size > 1), key=lambda group: int(group[0]))
 
 
 # ---- samples of rows
@@ -150,26 +142,28 @@ class RowSample(DataSample):
         count = min(n_fitting, block.n_rows, MAX_ROWS - self._rows)
         self.full = count < block.n_rows
         begin, end = block.indptr[0], block.indptr[count]
-        arrays = (
-            indptr[: count + 1],
-            block.indices[begin:end].copy(),
-            block.values[begin:end].copy(),
+        self._blocks.append(
+            RowBlock(
+                indptr[: count + 1],
+                block.indices[begin:end].copy(),
+                block.values[begin:end].copy(),
+                None,
+                block.n_features,
+            )
         )
-        self._blocks.append(RowBlock(*arrays, None, block.n_features))
         self._rows, self._nonzeros = self._rows + count, self._nonzeros + int(end - begin)
 
     def checksums(self, ids: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return random sums of the values of columns; ``ids`` must ascend."""
         sample = RowBlock.joined(self._blocks)
-        positions = np.searchsorted(ids, sample.indices)
-        positions[positions == ids.size] = 0
-        is_requested = ids[positions] == sample.indices
+        is_requested = np.isin(sample.indices, ids)
+        positions = np.searchsorted(ids, sample.indices[is_requested])
         rows = np.repeat(np.arange(sample.n_rows), np.diff(sample.indptr))[is_requested]
         factors = np.random.default_rng(0).standard_normal(MAX_ROWS)
         sums = np.bincount(
-            positions[is_requested], factors[rows] * sample.values[is_requested], minlength=ids.size
+            positions, factors[rows] * sample.values[is_requested], minlength=ids.size
         )
-        present = np.bincount(positions[is_requested], minlength=ids.size)
+        present = np.bincount(positions, minlength=ids.size)
         return np.where(self.full & (present < MIN_VALUES_FOR_COPY), np.nan, sums)
 
     def scales(self) -> Scales:

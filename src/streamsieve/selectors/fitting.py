@@ -223,14 +223,10 @@ def to_original_units(
     )
     order = np.argsort(ids)
     coefficients = target_scale * weights / scales
-    given_intercept = (
-        target_centre + target_scale * intercept - float((coefficients * centres).sum())
-    )
-    classes = target.classes if is_classification else None
     return LinearModel(
         ids[order],
         coefficients[order],
-        given_intercept,
-        classes,
+        target_centre + target_scale * intercept - float((coefficients * centres).sum()),
+        target.classes if is_classification else None,
         is_classification and loss == LOGISTIC,
     )

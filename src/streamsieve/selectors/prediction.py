@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,9 @@ from ..blocks import RowBlock
 from ..kernels.types import F64, I64
 
 Squares = F64 | None
-
-
-class Scorer(Protocol):
-    """A function that returns the scores of rows: one each, or one per class beyond two."""
-
-    def __call__(self, block: RowBlock, squares: Squares = None) -> F64: ...
+# Takes a block, and Squares or nothing; returns the scores of rows: one each, or one per class
+# beyond two.
+Scorer = Callable[..., F64]
 
 
 class Prediction(NamedTuple):

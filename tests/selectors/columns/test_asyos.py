@@ -174,7 +174,8 @@ def run_rounds(centre, workers, blocks, rounds, lost=None):
         for worker, blocks_of_worker in zip(workers, blocks, strict=True):
             position = workers.index(worker)
             if position != lost and number < len(blocks_of_worker):
-                centre.exchange(position, worker.offer(blocks_of_worker[number], centre.scores()))
+                change = worker.offer(blocks_of_worker[number], centre.scores())
+                centre.register(position, centre.parts[position] + change)
 
 
 def test_an_engine_drives_the_pieces_by_blocks():

@@ -293,7 +293,6 @@ def test_a_few_rows_that_are_far_too_long_do_not_spoil_what_is_learned() -> None
         1e90,
     ],
 )
-@pytest.mark.filterwarnings("ignore:.*beyond what float32 holds")
 def test_no_number_can_break_the_selection(
     tmp_path: Path, gamma: Any, criterion: str, n_classes: int, normalize: Any
 ) -> None:

@@ -14,7 +14,8 @@ from streamsieve.blocks import RowBlock
 from streamsieve.estimators import as_estimator
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import curves as curves_module
-from streamsieve.selectors.rows.curves import BUDGETS, OPEN_ROWS, complete_curve, split_grid
+from streamsieve.selectors.rows.curves import BUDGETS, OPEN_ROWS, split_grid
+from streamsieve.selectors.rows.results import complete_curve
 from streamsieve.selectors.rows.targets import Classes
 from tests.oracles import rungs as oracle
 

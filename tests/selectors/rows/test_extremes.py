@@ -265,17 +265,3 @@ def test_a_constant_sparse_column_is_not_blown_up_by_rounding() -> None:
     y = np.where(X[:, 1] - X[:, 2] > 0, 1, 0)
     selector = ss.SOFS(3, normalize="standard").fit(csr_array(X), y)
     assert selector.score(csr_array(X), y) > 0.9
-
-
-def test_precisions_beyond_float32_are_named() -> None:
-    random = np.random.default_rng(0)
-    X = random.normal(size=(500, 20)) * 1e19
-    y = np.where(X[:, 0] - X[:, 1] > 0, 1, 0)
-    form: dict[str, Any] = {"criterion": "confidence", "normalize": False}
-    with pytest.warns(
-        UserWarning, match="precisions? .* beyond what float32 holds.*; try gamma='auto'"
-    ):
-        ss.SOFS(5, gamma=1.0, **form).fit(X, y)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("error", message=".*beyond what float32 holds.*")
-        ss.SOFS(5, gamma="auto", **form).fit(X, y)

@@ -19,7 +19,7 @@ from streamsieve.model import Model
 from streamsieve.registry import merge_models
 from streamsieve.selectors.rows import merging
 from streamsieve.selectors.rows.baselines import AROW, AROW_REGRESSOR
-from streamsieve.selectors.rows.curves import complete_curve
+from streamsieve.selectors.rows.results import complete_curve
 from streamsieve.selectors.rows.sofs import SOFS, SOFS_REGRESSOR
 from tests.effort import examples
 from tests.oracles import merging as oracle

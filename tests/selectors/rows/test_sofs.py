@@ -11,6 +11,7 @@ import pytest
 
 import streamsieve as ss
 from streamsieve.blocks import RowBlock
+from streamsieve.registry import find_method
 from streamsieve.selectors.rows import addresses
 from tests.checks.data import sparse_stream
 from tests.checks.rows import learned
@@ -196,6 +197,22 @@ def test_a_table_gives_way_to_plain_arrays_when_ids_turn_out_dense(
     assert plans[-1] is True
     assert selector.selection().indices.tolist() == expected.selection().indices.tolist()
     assert selector.decision_function(X).tolist() == expected.decision_function(X).tolist()
+
+
+@pytest.mark.parametrize("method", ["sofs", "pet"])
+def test_a_model_with_free_slots_loads_after_plain_arrays_gave_way_to_a_table(
+    monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    monkeypatch.setattr(addresses, "ALWAYS_DIRECT", 8)
+    learner = find_method(method).make(5, normalize="l2").start(classes=[-1, 1])
+    for ids in ([3, 5], [3, 2**40]):  # never feature 0, whose position free slots name
+        ones = np.ones(2, np.float32)
+        block = RowBlock(np.array([0, 2]), np.array(ids), ones, np.array([1]), max(ids) + 1)
+        learner.partial_fit_block(block)
+    assert not learner.memory.addresses.direct
+    loaded = find_method(method).load(learner.model())
+    expected = learner.results.selection()
+    assert loaded.results.selection().indices.tolist() == expected.indices.tolist()
 
 
 @pytest.mark.parametrize("holds_model", [True, False])

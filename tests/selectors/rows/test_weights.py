@@ -138,7 +138,6 @@ def test_parameters_that_cannot_be_computed_with_are_refused_by_name(estimator: 
                 estimator(**{name: value}).fit(X, y)
 
 
-@pytest.mark.filterwarnings("ignore:.*beyond what float32 holds")
 @pytest.mark.parametrize("estimator", [*CLASSIFIERS, *REGRESSORS])
 def test_the_ends_of_the_ranges_are_allowed(estimator: Any) -> None:
     X, y = rows()

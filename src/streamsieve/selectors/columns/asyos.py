@@ -4,7 +4,7 @@ Algorithms 2 and 3 of the paper, independent of what runs them: one process that
 in turn, with a chosen staleness instead of that of a network, as the paper studies them (section
 5.3), or processes that send arrays to one another. A worker has a fraction of the columns;
 ``offer`` is its step, for one column or a block of them. The centre has the scores of all columns,
-as one part per worker; ``exchange`` is a push and a read in one call.
+as one part per worker; ``register`` is a push and a read in one call.
 """
 
 from __future__ import annotations
@@ -146,13 +146,8 @@ class Centre:
         """Return u in a new array."""
         return np.asarray(self.parts.sum(axis=0))
 
-    def exchange(self, worker: int, change: F64) -> F64:
-        """Add the change that a worker pushes to its part and return the new u."""
-        self.parts[worker] += change
-        return self.scores()
-
     def register(self, worker: int, part: F64 | None = None) -> F64:
-        """Set the part of a worker that starts or restarts, 0 without columns; return the new u."""
+        """Set the part of a worker, 0 without columns, and return the new u."""
         self.parts[worker] = 0.0 if part is None else part
         return self.scores()
 
@@ -216,9 +211,12 @@ class BlockWorker(Worker):
     def take(self, block: ColumnBlock, u: F64, part: F64) -> F64:
         """Process columns with the last u read and its part in it; return the new part."""
         n_workers, steps = float(self.workers), self.rule.steps
-        shorter_steps = steps._replace(m=steps.m * self.workers)
         self.state, diverges = self.rule.take(
-            self.state, block, u - n_workers * part, n_workers, shorter_steps
+            self.state,
+            block,
+            u - n_workers * part,
+            n_workers,
+            steps._replace(m=steps.m * self.workers),
         )
         if diverges:
             raise divergence_error(block.origin, steps, "online-substitution with ")
@@ -278,11 +276,10 @@ class AsynchronousRule(LinearRule):
         workers = int(params.workers)
         staleness = workers if params.staleness is None else int(params.staleness)
         self.staleness = staleness if workers > 1 else 0
-        each = (
-            replace(params, n_features_to_select=share)
+        self.rules = [
+            SteppingRule(replace(params, n_features_to_select=share), target)
             for share in split_budget(self.wanted, workers)
-        )
-        self.rules = [SteppingRule(share_params, target) for share_params in each]
+        ]
 
     def start(self) -> AsynchronousState:
         return self.gather([rule.start() for rule in self.rules])
@@ -317,7 +314,7 @@ class AsynchronousRule(LinearRule):
             number = turn % len(workers)
             subtract_pushes(u, pushes, max(0, turn - self.staleness), turn, len(workers), number)
             change = workers[number].offer(block.columns(column, column + 1), u)
-            u = centre.exchange(number, change)
+            u = centre.register(number, centre.parts[number] + change)
             pushes = self.record_push(pushes, turn, change)
             kept_ids[number] = set(workers[number].ids.tolist())
             turn += 1

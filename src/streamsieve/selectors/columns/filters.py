@@ -7,6 +7,7 @@ SOFS: Wu, Hoi, Mei, Yu 2017; SAOLA: Yu, Wu, Ding, Pei 2016.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
@@ -23,7 +24,7 @@ from ...kernels.columns.blankets import (
     grow_blanket,
     shrink_blanket,
 )
-from ...kernels.columns.dependence import EQUAL, correlate_with_target, uncertainties_of_target
+from ...kernels.columns.dependence import EQUAL
 from ...kernels.columns.filters import add_information, filter_by_correlation, select_by_mrmr
 from ...kernels.columns.independence import TestSettings
 from ...kernels.types import F64, I32, I64, Bool
@@ -48,9 +49,11 @@ from .measures import (
     TEST,
     advice_on_level,
     check_table_size,
+    correlate,
     encode,
     encode_for_tests,
     levels_of_target,
+    measure_uncertainty,
     prepare_tests,
 )
 from .memory import ColumnMemory
@@ -64,7 +67,6 @@ from .rules import (
     USED,
     BatchRule,
     centre_block,
-    run_in_parts,
 )
 
 # Rows that a test needs for each degree of freedom or variable: Yu, Wu, Ding, Pei 2016, section 5.4
@@ -93,9 +95,9 @@ class FilterRule(BatchRule):
 
     state_type: ClassVar[type[Any]] = CodedState
 
+    @abstractmethod
     def measure_relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
         """Return how much each column tells of the target; columns with 0 are not held."""
-        raise NotImplementedError
 
     def refuse(self, memory: ColumnMemory[CodedState], block: ColumnBlock) -> None:
         check_table_size(block, self.target, self.params.bins)
@@ -103,16 +105,23 @@ class FilterRule(BatchRule):
     def extract_useful(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
         codes, n_levels = encode(block, self.target, self.params.bins)
         relevance = self.measure_relevance(block, codes, n_levels)
-        arrays = {"ids": block.ids, "relevance": relevance, "n_levels": n_levels}
-        return relevance > EQUAL, {**arrays, "indices": block.indices, "codes": codes}
+        return relevance > EQUAL, {
+            "ids": block.ids,
+            "relevance": relevance,
+            "indices": block.indices,
+            "codes": codes,
+            "n_levels": n_levels,
+        }
 
     def advice(self, state: CodedState) -> str | None:
         return f"try {spell('bins', 5)}" if self.params.bins == "mdl" else None
 
     def check(self, state: CodedState, sizes: dict[str, int], n_features: int) -> None:
         super().check(state, sizes, n_features)
-        is_beyond = state.codes >= np.repeat(state.n_levels, np.diff(state.indptr))
-        ensure(not is_beyond.any(), "a code exceeds the number of levels of its column")
+        ensure(
+            (state.codes < np.repeat(state.n_levels, np.diff(state.indptr))).all(),
+            "a code exceeds the number of levels of its column",
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -173,12 +182,7 @@ class FcbfRule(FilterRule):
     """Remove features that say no more about the target than about a more relevant one."""
 
     def measure_relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
-        relevance, target = np.zeros(block.n_columns), self.target
-        columns = block.indptr, block.indices, codes, n_levels
-        target_arrays = target.weights, target.codes, target.class_counts
-        run_in_parts(
-            block, lambda a, b: uncertainties_of_target(*columns, *target_arrays, a, b, relevance)
-        )
+        relevance = measure_uncertainty(block, codes, n_levels, self.target)
         relevance[relevance <= self.params.delta + EQUAL] = 0.0
         return relevance
 
@@ -267,16 +271,16 @@ class MrmrRule(FilterRule):
 
     def measure_relevance(self, block: ColumnBlock, codes: I32, n_levels: I64) -> F64:
         relevance, target = np.zeros(block.n_columns), self.target
-        classes = target.codes, target.class_counts, target.class_counts.size
-        wanted = np.ones(block.n_columns, bool)
         add_information(
             block.indptr,
             block.indices,
             codes,
             n_levels,
             target.weights,
-            *classes,
-            wanted,
+            target.codes,
+            target.class_counts,
+            target.n_classes,
+            np.ones(block.n_columns, bool),
             relevance,
         )
         return relevance
@@ -284,9 +288,11 @@ class MrmrRule(FilterRule):
     def choose(self, state: CodedState) -> tuple[I64, F64]:
         budget = int(self.params.n_features_to_select)
         scores = np.zeros(min(budget, state.ids.size))
-        columns = state.indptr, state.indices, state.codes, state.n_levels
         chosen: I64 = select_by_mrmr(
-            *columns,
+            state.indptr,
+            state.indices,
+            state.codes,
+            state.n_levels,
             state.relevance,
             self.target.weights,
             budget,
@@ -333,22 +339,9 @@ class BlanketRule(BatchRule):
         levels_of_target(self.target, self.params.measure)
         return super().start()
 
-    def compute_norms(self, block: ColumnBlock, values: F64) -> F64:
-        """Return the norms of the centred columns, 0 for constant ones, given values near 0."""
-        relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
-        columns, target_arrays = (
-            (block.indptr, block.indices, values),
-            (self.target.weights, self.target.numbers),
-        )
-        run_in_parts(
-            block,
-            lambda a, b: correlate_with_target(*columns, *target_arrays, a, b, relevance, norms),
-        )
-        return norms
-
     def extract_useful(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
-        varies = self.compute_norms(block, centre_block(block)) > 0
-        return varies, {"ids": block.ids, "indices": block.indices, "values": block.values}
+        _, norms = correlate(block, centre_block(block), self.target)
+        return norms > 0, {"ids": block.ids, "indices": block.indices, "values": block.values}
 
     def check(self, state: GatheredState, sizes: dict[str, int], n_features: int) -> None:
         super().check(state, sizes, n_features)
@@ -372,7 +365,7 @@ class BlanketRule(BatchRule):
             np.append(block.indptr, block.indptr[-1] + n_rows),
             np.concatenate([block.indices, np.arange(n_rows, dtype=np.int32)]),
             np.concatenate([values, target.numbers]),
-            np.append(self.compute_norms(block, values), 1.0),
+            np.append(correlate(block, values, target)[1], 1.0),
             codes,
             np.append(n_levels, n_classes),
         )

@@ -175,19 +175,18 @@ class GraftingRule(LinearRule):
                 state = double_slots(state, self.wanted + 1)
             if state.slots.ends[TOP] + length > state.slots.values.size:
                 state = state._replace(slots=make_room(state.slots, length))
-            n_used, span = (
-                int(state.slots.ends[USED]),
-                (int(block.indptr[column]), int(block.indptr[column + 1])),
-            )
-            standardisation = block.n_rows, mean, scale
+            n_used = int(state.slots.ends[USED])
             put_column(
                 state.slots,
                 n_used,
                 int(block.ids[column]),
-                *standardisation,
+                block.n_rows,
+                mean,
+                scale,
                 block.indices,
                 block.values,
-                *span,
+                int(block.indptr[column]),
+                int(block.indptr[column + 1]),
             )
             state.slots.ends[USED] += 1
             extend_gram(state.slots, state.curvatures, n_used, state.gram, state.middles)

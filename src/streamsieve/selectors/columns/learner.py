@@ -15,7 +15,14 @@ from ...kernels.arrays import NO_GROUP
 from ...kernels.columns.centring import find_coarse
 from ...kernels.columns.contents import count_constant
 from ...kernels.types import F64, I64
-from ...model import NAMES, check_ids, check_scores, texts_of_arrays, texts_to_arrays
+from ...model import (
+    NAMED_IDS,
+    NAMES,
+    check_ids,
+    check_scores,
+    pop_numbered_texts,
+    texts_to_arrays,
+)
 from ...selection import Selection
 from ...sources.base import DataSource
 from ...state import Arrays, arrays_of, check_arrays, schema_of, with_arrays
@@ -47,7 +54,7 @@ from .rules import ColumnRule, CopyDropper, run_in_parts
 
 STATE = "state."  # prefix of the names of its arrays in a model
 # Arrays of a model.
-NAMED_IDS, NAMED_GROUPS, GROUP_NAMES = "named_ids", "named_groups", "group_names"
+NAMED_GROUPS, GROUP_NAMES = "named_groups", "group_names"
 DEFAULT_SCANS = 2  # of data that can be read more than once
 
 
@@ -63,12 +70,11 @@ class ColumnResults(Results):
     """Results of a learner of columns; the selection is read as if the data ended here."""
 
     memory: ColumnMemory[Any]
-    rule: ColumnRule[Any]
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
         self.n_rows_, self.n_nonzero_ = self.memory.target.n_rows, int(self.memory.counts[1])
-        self.rule = learner.rule
+        self.rule: ColumnRule[Any] = learner.rule
         self.n_features_seen_ = int(self.memory.counts[0])  # offered features, each counted once
         # Features that never vary or have no value: none is ever selected.
         self.n_constant_ = int(self.memory.counts[2])
@@ -318,10 +324,7 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
         )
         self.features.set_width(max(self.features.width, int(block.ids.max()) + 1))
         memory.store_names(block, self.remembered(), self.rule.holds_all)
-        may_be_coarse = (
-            block.n_nonzero >= block.n_rows and (np.diff(block.indptr) == block.n_rows).any()
-        )
-        if may_be_coarse and not memory.earlier:
+        if not memory.earlier and (np.diff(block.indptr) == block.n_rows).any():
             self._warn_of_coarse(block)
 
     def _warn_of_coarse(self, block: ColumnBlock) -> None:
@@ -425,10 +428,8 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
 
     def _restore(self, header: dict[str, Any], arrays: Arrays) -> None:
         features = self.features
-        names = pop_named_texts(arrays, NAMES, NAMED_IDS, "its names do not match their features")
-        group_names = pop_named_texts(
-            arrays, GROUP_NAMES, NAMED_GROUPS, "its group names do not match its groups"
-        )
+        names = pop_numbered_texts(NAMES, NAMED_IDS, arrays) or {}
+        group_names = pop_numbered_texts(GROUP_NAMES, NAMED_GROUPS, arrays)
         ensure(
             all(0 <= feature < features.width for feature in names),
             "it has names of features that do not exist",
@@ -462,23 +463,9 @@ class ColumnLearner(Learner[ColumnBlock, ColumnMemory[Any]]):
                 zip(remembered.tolist(), features.names[remembered].tolist(), strict=True)
             )
         if group_names:
-            are_unique = len(set(group_names.values())) == len(group_names)
             ensure(
-                are_unique and set(self._groups().tolist()) == set(group_names),
+                len(set(group_names.values())) == len(group_names)
+                and set(self._groups().tolist()) == set(group_names),
                 "its group names do not match its groups",
             )
             memory.group_names = group_names
-
-
-def pop_named_texts(arrays: Arrays, texts: str, numbers: str, message: str) -> dict[int, str]:
-    """Remove texts from the arrays of a model and return them by number; empty if it has none."""
-    values = texts_of_arrays(texts, arrays)
-    named_numbers = arrays.pop(numbers, np.empty(0, np.int64))
-    for part in ("text", "offsets"):
-        arrays.pop(f"{texts}.{part}", None)
-    ensure(
-        named_numbers.dtype == np.int64
-        and named_numbers.shape == (0 if values is None else values.size,),
-        message,
-    )
-    return {} if values is None else dict(zip(named_numbers.tolist(), values.tolist(), strict=True))

@@ -110,14 +110,14 @@ class LinearRule(ColumnRule[Any]):
 
     def linear_model(self, state: Any) -> LinearModel:
         slots, used = state.slots, int(state.slots.ends[USED])
-        units = slots.centres[:used], slots.scales[:used]
         return to_original_units(
             self.target,
             self.loss,
             slots.ids[:used],
             state.weights[:used],
             float(state.level[0]),
-            *units,
+            slots.centres[:used],
+            slots.scales[:used],
         )
 
 

@@ -11,6 +11,7 @@ from ...blocks import ColumnBlock
 from ...errors import DataError, prefix, spell
 from ...kernels.columns.binning import MDL, bin_columns
 from ...kernels.columns.contents import code_columns, find_discrete
+from ...kernels.columns.dependence import correlate_with_target, uncertainties_of_target
 from ...kernels.columns.independence import TestSettings
 from ...kernels.types import F64, I32, I64, Bool
 from ...targets import Target
@@ -37,6 +38,53 @@ TEST = one_of("auto", "fisher_z", "g2", "chi2")
 CONDITION = fits(lambda most: is_integer(most) and 1 <= most <= 10, "an integer from 1 to 10")
 
 
+# ---- dependence on the target
+
+
+def correlate(block: ColumnBlock, values: F64, target: Target) -> tuple[F64, F64]:
+    """Return the correlations of columns with the target, and the norms of the centred columns.
+
+    ``values`` are those of ``centre_block``. Both are 0 for constant columns.
+    """
+    correlations, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
+    run_in_parts(
+        block,
+        lambda a, b: correlate_with_target(
+            block.indptr,
+            block.indices,
+            values,
+            target.weights,
+            target.numbers,
+            a,
+            b,
+            correlations,
+            norms,
+        ),
+    )
+    return correlations, norms
+
+
+def measure_uncertainty(block: ColumnBlock, codes: I32, n_levels: I64, target: Target) -> F64:
+    """Return the symmetrical uncertainty of columns, given as codes, and the classes."""
+    uncertainties = np.zeros(block.n_columns)
+    run_in_parts(
+        block,
+        lambda a, b: uncertainties_of_target(
+            block.indptr,
+            block.indices,
+            codes,
+            n_levels,
+            target.weights,
+            target.codes,
+            target.class_counts,
+            a,
+            b,
+            uncertainties,
+        ),
+    )
+    return uncertainties
+
+
 # ---- codes
 
 
@@ -57,12 +105,21 @@ def encode(
     if bins is not None:
         is_binned = is_coded & ~are_discrete(block)
         n_bins = MDL if bins == "mdl" else int(bins)
-        columns = block.indptr, block.indices, block.values
-        target_arrays = target.weights, target.codes, target.class_counts
         run_in_parts(
             block,
             lambda a, b: bin_columns(
-                *columns, *target_arrays, is_binned, n_bins, a, b, codes, n_levels
+                block.indptr,
+                block.indices,
+                block.values,
+                target.weights,
+                target.codes,
+                target.class_counts,
+                is_binned,
+                n_bins,
+                a,
+                b,
+                codes,
+                n_levels,
             ),
         )
     return codes, n_levels

@@ -24,7 +24,6 @@ from ..parameters import count_of, ensure, is_number
 TARGET = "target."  # prefix of the names of its arrays in a model
 ROUNDING = 1e-6  # tolerance for the length of a target
 COARSE, COLLAPSED, COPIES = "coarse", "collapsed", "copies"  # kinds of warnings
-KINDS = (COARSE, COLLAPSED, COPIES)
 USE_64_BITS = (
     "subtract a number near its values first, or give 64-bit numbers: an array of float64, a table"
     " in Parquet"
@@ -145,7 +144,7 @@ def warnings_to_json(warnings: Mapping[str, ColumnWarnings]) -> dict[str, Any]:
 def warnings_from_json(header: Any) -> dict[str, ColumnWarnings]:
     """Return warnings by kind from values of JSON; raise ValueError if they are malformed."""
     ensure(
-        isinstance(header, dict) and set(header) <= set(KINDS),
+        isinstance(header, dict) and set(header) <= {COARSE, COLLAPSED, COPIES},
         "it has column warnings of an unknown kind",
     )
     warnings = {
@@ -153,33 +152,41 @@ def warnings_from_json(header: Any) -> dict[str, ColumnWarnings]:
         for kind, entry in header.items()
     }
     for restored in warnings.values():
-        fits = len(restored.examples) <= MAX_NAMED and all(
-            isinstance(text, str) for text in restored.examples
+        ensure(
+            len(restored.examples) <= MAX_NAMED
+            and all(isinstance(text, str) for text in restored.examples),
+            "its column warnings are not a few texts",
         )
-        ensure(fits, "its column warnings are not a few texts")
     return warnings
 
 
 def findings_of(warnings: Mapping[str, ColumnWarnings]) -> list[Finding]:
     """Return remarks for the warnings about columns."""
-    findings = []
-    if COARSE in warnings:
-        text = f"32-bit numbers hold few of the values, far from 0, of {warnings[COARSE]}"
-        findings.append(Finding("coarse values", "warning", text, USE_64_BITS))
-    if COLLAPSED in warnings:
-        text = (
-            "no variation, or variation too small for 32-bit numbers so far from 0, in"
-            f" {warnings[COLLAPSED]}"
-        )
-        findings.append(Finding("collapsed values", "note", text, f"if they vary, {USE_64_BITS}"))
-    if COPIES in warnings:
-        text = (
-            f"{warnings[COPIES].count:,} exact copies of kept features were dropped:"
-            f" {warnings[COPIES]}"
-        )
-        advice = f"{spell('duplicates', 'keep')} leaves copies to the rule of the method"
-        findings.append(Finding("copies dropped", "note", text, advice))
-    return findings
+    findings = {
+        COARSE: Finding(
+            "coarse values",
+            "warning",
+            "32-bit numbers hold few of the values, far from 0, of {}",
+            USE_64_BITS,
+        ),
+        COLLAPSED: Finding(
+            "collapsed values",
+            "note",
+            "no variation, or variation too small for 32-bit numbers so far from 0, in {}",
+            f"if they vary, {USE_64_BITS}",
+        ),
+        COPIES: Finding(
+            "copies dropped",
+            "note",
+            "{0.count:,} exact copies of kept features were dropped: {0}",
+            f"{spell('duplicates', 'keep')} leaves copies to the rule of the method",
+        ),
+    }
+    return [
+        finding._replace(message=finding.message.format(warnings[kind]))
+        for kind, finding in findings.items()
+        if kind in warnings
+    ]
 
 
 # ---- columns that cannot be learned

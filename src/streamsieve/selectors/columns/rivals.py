@@ -13,7 +13,6 @@ from ...blocks import ColumnBlock
 from ...errors import spell
 from ...kernels.columns import group_selection, investing, osfs
 from ...kernels.columns.contents import NO_COPY
-from ...kernels.columns.dependence import correlate_with_target
 from ...kernels.columns.independence import TestSettings
 from ...kernels.types import F64, I64
 from ...state import empty
@@ -37,6 +36,7 @@ from .measures import (
     TEST,
     advice_on_level,
     advice_on_strictness,
+    correlate,
     critical_correlation,
     encode_for_tests,
     levels_of_target,
@@ -44,6 +44,7 @@ from .measures import (
 )
 from .memory import ColumnMemory
 from .rules import (
+    FATES,
     FIRST_SLOTS,
     NO_BUDGET,
     ColumnRule,
@@ -164,46 +165,39 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
 
     def offer_piece(self, memory: ColumnMemory[osfs.IndependenceState], block: ColumnBlock) -> None:
         """Learn the columns of a piece of a block."""
-        params, state, target, columns = (
-            self.params,
-            memory.state,
-            self.target,
-            (block.indptr, block.indices, centre_block(block)),
-        )
-        relevance, norms = np.zeros(block.n_columns), np.zeros(block.n_columns)
-        target_arrays = target.weights, target.numbers
-        run_in_parts(
-            block,
-            lambda a, b: correlate_with_target(*columns, *target_arrays, a, b, relevance, norms),
-        )
+        params, state, target = self.params, memory.state, self.target
+        values = centre_block(block)
+        relevance, norms = correlate(block, values, target)
         is_relevant = np.abs(relevance) >= critical_correlation(params.alpha, target.n_rows)
         codes, n_levels = encode_for_tests(params.measure, block, target)
         tests = self.make_tests(int(max(1, n_levels.max(), state.n_levels[state.order[1:]].max())))
         if codes.size:
-            columns_coded = block.indptr, block.indices, codes, n_levels
+            columns = block.indptr, block.indices, codes, n_levels
             run_in_parts(
-                block,
-                lambda a, b: osfs.mark_related(state, tests, *columns_coded, a, b, is_relevant),
+                block, lambda a, b: osfs.mark_related(state, tests, *columns, a, b, is_relevant)
             )
         candidates = np.flatnonzero(is_relevant & (norms > 0))
         state.counts[osfs.IRRELEVANT] += block.n_columns - candidates.size
         copies = np.full(block.n_columns, NO_COPY)
         new = osfs.NewColumns(
-            *columns, block.values, block.ids, codes, n_levels, relevance, norms, copies
+            block.indptr,
+            block.indices,
+            values,
+            block.values,
+            block.ids,
+            codes,
+            n_levels,
+            relevance,
+            norms,
+            copies,
         )
-        arguments = (
-            tests,
-            self.fast,
-            self.drops_copies,
-            params.max_condition,
-            new,
-            target.weights,
-            candidates,
-        )
+        rule = self.fast, self.drops_copies, params.max_condition
         take_columns(
             memory,
             candidates.size,
-            lambda state, n_taken: osfs.update_blanket(state, *arguments, n_taken),
+            lambda state, n_taken: osfs.update_blanket(
+                state, tests, *rule, new, target.weights, candidates, n_taken
+            ),
         )
         self.note_copies(memory, block, copies)
 
@@ -218,15 +212,7 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
         return advice_on_level(self.params.alpha)
 
     def counted(self, state: osfs.IndependenceState) -> dict[str, dict[str, int]]:
-        kept, irrelevant, redundant, replaced = state.counts.tolist()
-        return {
-            "counts": {
-                "kept": kept,
-                "irrelevant": irrelevant,
-                "redundant": redundant,
-                "replaced": replaced,
-            }
-        }
+        return {"counts": dict(zip(FATES, state.counts.tolist(), strict=True))}
 
     def check(self, state: osfs.IndependenceState, sizes: dict[str, int], n_features: int) -> None:
         n_kept = int(state.counts[osfs.KEPT])
@@ -234,8 +220,7 @@ class OsfsRule(CopyDropper[osfs.IndependenceState]):
         ensure(state.order[0] == osfs.TARGET, "its first slot is not that of the target")
         slots = state.order[: n_kept + 1]
         # Other slots may have codes of a column that was replaced.
-        discrete = slots[state.n_levels[slots] > 0]
-        check_codes(state.codes, state.n_levels, discrete)
+        check_codes(state.codes, state.n_levels, slots[state.n_levels[slots] > 0])
 
 
 class FastOsfsRule(OsfsRule):
@@ -494,12 +479,11 @@ class OgfsRule(GroupRule):
     def make_kernel_rule(self) -> group_selection.GroupRule:
         """Return the rule in the form of kernels."""
         params = self.params
-        penalty = 0.0 if params.regularization is None else float(params.regularization)
-        budget = (
-            NO_BUDGET if params.n_features_to_select is None else int(params.n_features_to_select)
-        )
         return group_selection.GroupRule(
-            float(params.epsilon), critical_t(float(params.alpha)), penalty, budget
+            float(params.epsilon),
+            critical_t(float(params.alpha)),
+            float(params.regularization or 0.0),
+            int(params.n_features_to_select or NO_BUDGET),
         )
 
     def offer(self, memory: ColumnMemory[group_selection.GroupState], block: ColumnBlock) -> None:

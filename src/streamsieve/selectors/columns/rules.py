@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -16,7 +17,16 @@ from ...kernels.columns.centring import MAX_SIZE, centre_columns, find_far
 from ...kernels.columns.contents import NO_COPY
 from ...kernels.types import F64, I32, I64, Bool
 from ...machine import refuse_beyond_memory
-from ...state import State, changed, copied, empty, grown, names_along
+from ...state import (
+    State,
+    arrays_of,
+    changed,
+    copied,
+    empty,
+    grown,
+    names_along,
+    with_arrays,
+)
 from ...targets import Target
 from ..diagnosis import MAX_NAMED, Finding
 from ..parameters import ensure, parameters_of
@@ -27,11 +37,13 @@ C = TypeVar("C", bound=State)
 
 FIRST_SLOTS = 16
 NO_BUDGET = 2**31 - 1
+# What becomes of an offered feature, in the order of the counters of SAOLA and OSFS.
+FATES = ("kept", "irrelevant", "redundant", "replaced")
 PIECE_COLUMNS, PIECE_NONZEROS = 1 << 16, 1 << 20
 MIN_PART_SIZE = 1 << 16  # columns and non-zeros: threads for less work cost more than they save
 
 
-class ColumnRule(Generic[C]):
+class ColumnRule(ABC, Generic[C]):
     """A rule that keeps and drops columns, made for parameters and a target.
 
     Everything it learns is in the memory. An author writes ``start``, ``offer``, ``kept``,
@@ -58,9 +70,9 @@ class ColumnRule(Generic[C]):
     def refuse(self, memory: ColumnMemory[C], block: ColumnBlock) -> None:
         """Raise DataError for columns that other rules accept but this one does not."""
 
+    @abstractmethod
     def offer(self, memory: ColumnMemory[C], block: ColumnBlock) -> None:
         """Learn more columns: change the state in place, or put another one into the memory."""
-        raise NotImplementedError
 
     def finish(self, state: C) -> C:
         """Return the state after the last column; the given state is not changed."""
@@ -169,9 +181,9 @@ class GroupRule(ColumnRule[Any]):
     first, and ``current`` has the open group.
     """
 
+    @abstractmethod
     def close(self, state: Any) -> None:
         """Decide about the open group, in place."""
-        raise NotImplementedError
 
     def finish(self, state: Any) -> Any:
         copy = copied(state)
@@ -237,13 +249,13 @@ class BatchRule(ColumnRule[Any]):
     holds_all: ClassVar[bool] = True
     state_type: ClassVar[type[Any]]
 
+    @abstractmethod
     def extract_useful(self, block: ColumnBlock) -> tuple[Bool, dict[str, NDArray[Any]]]:
         """Return which columns of a block to hold, and the arrays to store, by state name."""
-        raise NotImplementedError
 
+    @abstractmethod
     def choose(self, state: Any) -> tuple[I64, F64]:
         """Return the numbers of the chosen columns and their scores."""
-        raise NotImplementedError
 
     def start(self) -> Any:
         return empty(self.state_type, columns=0, nonzeros=0, ends=1, chosen=0)
@@ -279,14 +291,8 @@ class BatchRule(ColumnRule[Any]):
     def trim(self, state: Any) -> Any:
         """Return the state with its arrays cut to their used length."""
         n_columns, n_nonzeros = state.used.tolist()
-        sizes = {"columns": n_columns, "nonzeros": n_nonzeros, "ends": n_columns + 1}
-        return changed(
-            state,
-            **{
-                name: getattr(state, name)[:size]
-                for axis, size in sizes.items()
-                for name in names_along(self.state_type, axis)
-            },
+        return with_arrays(
+            state, arrays_of(state, columns=n_columns, nonzeros=n_nonzeros, ends=n_columns + 1)
         )
 
     def kept(self, state: Any) -> tuple[I64, F64]:
@@ -360,10 +366,11 @@ def take_columns(memory: ColumnMemory[Any], count: int, take: Callable[[Any, int
         if n_taken < count:
             state = memory.state
             per_slot = [getattr(state, name) for name in names_along(type(state), "slots")]
-            # Twice the slots, and a copy at the end of the data.
-            needed = 4 * sum(array.nbytes for array in per_slot)
             refuse_beyond_memory(
-                needed, "the kept columns", "be stricter, or keep fewer (n_features_to_select)"
+                # Twice the slots, and a copy at the end of the data.
+                4 * sum(array.nbytes for array in per_slot),
+                "the kept columns",
+                "be stricter, or keep fewer (n_features_to_select)",
             )
             memory.state = grown(state, "slots", 2 * per_slot[0].shape[0])
 
@@ -404,8 +411,7 @@ def check_slots(order: I32, kept: int) -> None:
 
 def check_codes(codes: I32, n_levels: I64, slots: I32) -> None:
     """Raise ValueError if a code exceeds the number of levels of its slot."""
-    has_codes = codes.shape[1] and slots.size
     ensure(
-        not has_codes or (codes[slots].max(axis=1) < np.maximum(n_levels[slots], 1)).all(),
+        (codes[slots].max(axis=1, initial=0) < np.maximum(n_levels[slots], 1)).all(),
         "a code exceeds the number of levels of its column",
     )

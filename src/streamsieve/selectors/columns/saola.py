@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...blocks import ColumnBlock
 from ...errors import DataError, spell
 from ...kernels.columns.contents import NO_COPY, find_missing
-from ...kernels.columns.dependence import EQUAL, correlate_with_target, uncertainties_of_target
+from ...kernels.columns.dependence import EQUAL
 from ...kernels.columns.saola import (
     CLOSED,
     CORRELATION,
@@ -49,12 +49,15 @@ from .measures import (
     advice_on_level,
     are_discrete,
     check_table_size,
+    correlate,
     critical_correlation,
     effective_n_rows,
     encode,
+    measure_uncertainty,
 )
 from .memory import ColumnMemory, Tally
 from .rules import (
+    FATES,
     FIRST_SLOTS,
     NO_BUDGET,
     CopyDropper,
@@ -219,13 +222,11 @@ class SaolaRule(CopyDropper[SaolaState]):
         )
 
     def sizes(self) -> dict[str, int]:
-        has_rows = {
-            "column_rows": self.params.measure != "su",
-            "code_rows": self.params.measure != "fisher_z",
-        }
+        n_rows = self.target.n_rows
         return {
             **super().sizes(),
-            **{name: self.target.n_rows * is_needed for name, is_needed in has_rows.items()},
+            "column_rows": n_rows * (self.params.measure != "su"),
+            "code_rows": n_rows * (self.params.measure != "fisher_z"),
         }
 
     def start(self) -> SaolaState:
@@ -260,58 +261,34 @@ class SaolaRule(CopyDropper[SaolaState]):
         A pair of columns may need the correlation of a column that is measured by uncertainty, so
         both measures are computed.
         """
-        params, target, columns = (
-            self.params,
-            self.target,
-            (block.indptr, block.indices, centre_block(block)),
-        )
-        n_columns = block.n_columns
+        params, target, n_columns = self.params, self.target, block.n_columns
+        values = centre_block(block)
         relevance, norms = np.zeros((n_columns, 2)), np.zeros(n_columns)
         codes, n_levels = np.zeros(0, np.int32), np.ones(n_columns, np.int64)
         measure = np.full(n_columns, CORRELATION, np.int8)
         if params.measure != "su":
-            strengths = np.zeros(n_columns)
-            run_in_parts(
-                block,
-                lambda a, b: correlate_with_target(
-                    *columns, target.weights, target.numbers, a, b, strengths, norms
-                ),
-            )
+            strengths, norms = correlate(block, values, target)
             relevance[:, CORRELATION] = np.abs(strengths)
         if params.measure != "fisher_z" and target.codes.size:
             all_discrete = params.measure == "su" or params.bins is not None
             is_discrete = np.ones(n_columns, bool) if all_discrete else are_discrete(block)
             codes, n_levels = encode(block, target, params.bins, is_discrete)
-            uncertainties = np.zeros(n_columns)
-            targets = target.weights, target.codes, target.class_counts
-            run_in_parts(
-                block,
-                lambda a, b: uncertainties_of_target(
-                    block.indptr,
-                    block.indices,
-                    codes,
-                    n_levels,
-                    *targets,
-                    a,
-                    b,
-                    uncertainties,
-                ),
-            )
-            relevance[:, UNCERTAINTY] = uncertainties
+            relevance[:, UNCERTAINTY] = measure_uncertainty(block, codes, n_levels, target)
             measure[is_discrete] = UNCERTAINTY
         has_missing = np.zeros(n_columns, bool)
-        values, ids, copies = block.values, block.ids, np.full(n_columns, NO_COPY)
         new = NewColumns(
-            *columns,
+            block.indptr,
+            block.indices,
             values,
-            ids,
+            block.values,
+            block.ids,
             codes,
             n_levels,
             measure,
             relevance,
             norms,
             has_missing,
-            copies,
+            np.full(n_columns, NO_COPY),
         )
         if params.missing == "skip":
             run_in_parts(
@@ -321,19 +298,13 @@ class SaolaRule(CopyDropper[SaolaState]):
         threshold: Any = critical_correlation(params.alpha, n_rows)
         if has_missing.any():
             n_present = np.full(n_columns, n_rows)
-            numbers_and_codes = (
-                target.weights,
-                target.numbers,
-                target.codes,
-                target.class_counts.size,
-            )
-            run_in_parts(
-                block, lambda a, b: measure_with_missing(new, *numbers_and_codes, a, b, n_present)
-            )
+            targets = target.weights, target.numbers, target.codes, target.n_classes
+            run_in_parts(block, lambda a, b: measure_with_missing(new, *targets, a, b, n_present))
             threshold = critical_correlation(params.alpha, n_present)
-        by_correlation = relevance[:, CORRELATION] >= threshold - EQUAL
         is_relevant = np.where(
-            measure == UNCERTAINTY, relevance[:, UNCERTAINTY] > params.delta + EQUAL, by_correlation
+            measure == UNCERTAINTY,
+            relevance[:, UNCERTAINTY] > params.delta + EQUAL,
+            relevance[:, CORRELATION] >= threshold - EQUAL,
         )
         if params.measure != "su":  # a mixed pair is measured by correlation: a constant has none
             is_relevant &= norms > 0
@@ -377,15 +348,8 @@ class SaolaRule(CopyDropper[SaolaState]):
         return f"try {spell('delta', 0)}" if by_uncertainty else advice_on_level(self.params.alpha)
 
     def counted(self, state: SaolaState) -> dict[str, dict[str, int]]:
-        kept, irrelevant, redundant, replaced, _ = state.counts.tolist()
-        fates = {
-            "kept": kept,
-            "irrelevant": irrelevant,
-            "redundant": redundant,
-            "replaced": replaced,
-        }
         return {
-            "counts": fates,
+            "counts": dict(zip(FATES, state.counts[:CLOSED].tolist(), strict=True)),
             "measures": {
                 "fisher_z": int(state.measured[CORRELATION]),
                 "su": int(state.measured[UNCERTAINTY]),

@@ -254,9 +254,17 @@ class PoolRule(LinearRule):
         self.measure(state, block, measures, 0)
         column = 0
         while True:
-            state_arrays = state.slots, state.marginals, block.n_rows, state.bars, measures
             column = admit_columns(
-                *state_arrays, block.indptr, block.indices, block.values, block.ids, column
+                state.slots,
+                state.marginals,
+                block.n_rows,
+                state.bars,
+                measures,
+                block.indptr,
+                block.indices,
+                block.values,
+                block.ids,
+                column,
             )
             if column == block.n_columns:
                 return state
@@ -272,9 +280,9 @@ class PoolRule(LinearRule):
         """Measure columns from ``first`` on against the residual, on threads if there are many."""
         remaining = block.columns(first, block.n_columns)
         measures_of_remaining = ColumnMeasures(*(array[first:] for array in measures))
-
-        def measure(start: int, stop: int) -> None:
-            measure_gains(
+        run_in_parts(
+            remaining,
+            lambda start, stop: measure_gains(
                 state.residual,
                 self.response,
                 remaining.indptr,
@@ -283,9 +291,8 @@ class PoolRule(LinearRule):
                 start,
                 stop,
                 measures_of_remaining,
-            )
-
-        run_in_parts(remaining, measure)
+            ),
+        )
 
     def cut(self, state: PoolState) -> PoolState:
         """Fit all columns and drop those with the smallest gain."""
@@ -333,10 +340,9 @@ class PoolRule(LinearRule):
             mean_square = float(response @ response) / self.y.size
             if not state.prior.any():
                 state.prior[:] = mean_square * START[0], mean_square * START[1], START[2]
-            responses = columns.products(response)
             fit_pool(
                 state.gram,
-                responses,
+                columns.products(response),
                 mean_square,
                 self.y.size,
                 self.wanted,

@@ -69,22 +69,17 @@ class Matrix:
             if not csc.has_canonical_format:
                 csc = csc.copy()
                 csc.sum_duplicates()
-            self._values: Any = csc
+            self.values: Any = csc
             self._gather: Any = gather_sparse
             self._arrays: tuple[NDArray[Any], ...] = csc.indptr, csc.indices, csc.data
             return
         dense = np.asarray(values)
         if dense.dtype not in (np.float32, np.float64):
             dense = dense.astype(np.float64)
-        self._values = dense
+        self.values = dense
         by_feature = dense.flags.f_contiguous and not dense.flags.c_contiguous
         self._gather = gather_lines if by_feature else gather_columns
         self._arrays = (dense.T if by_feature else dense,)
-
-    @property
-    def n_stored(self) -> int:
-        """Return the number of values in memory: all if dense, the stored entries if sparse."""
-        return int(self._values.size)
 
     def title(self, column: int) -> str:
         """Return the title of a column in messages."""
@@ -99,11 +94,11 @@ class Matrix:
 
     def columns(self, start: int, stop: int) -> ColumnBlock:
         """Return the columns from ``start`` to before ``stop``, as non-zeros."""
-        return columns_of(self._values[:, start:stop], ids=self.ids[start:stop], origin=self.origin)
+        return columns_of(self.values[:, start:stop], ids=self.ids[start:stop], origin=self.origin)
 
     def coarse_titles(self) -> list[str]:
         """Return the titles of columns whose values, far from 0, lost precision as float32."""
-        if self._values.dtype != np.float32:
+        if self.values.dtype != np.float32:
             return []
         titles = []
         n_at_once = max(1, CHECKED_VALUES // self.n_rows)
@@ -153,8 +148,15 @@ class MatrixSample(DataSample):
 def read_matrix(source: DataSource, report: Report | None = None) -> tuple[Matrix, NDArray[Any]]:
     """Return the matrix of a source and its target, dense or sparse like its first block."""
     whole = whole_matrix(source, report)
-    description = source.read_feature_names(), whole.ids, whole.n_features, source.facts.first_id
-    return Matrix(whole.values, source.name, *description), whole.y
+    matrix = Matrix(
+        whole.values,
+        source.name,
+        source.read_feature_names(),
+        whole.ids,
+        whole.n_features,
+        source.facts.first_id,
+    )
+    return matrix, whole.y
 
 
 class Cost(NamedTuple):
@@ -273,7 +275,9 @@ class Pairs:
         """Return the weighted L1 distances between all rows, above the diagonal."""
         distances = np.zeros((self.n_rows, self.width))
         block = np.zeros((SLICE, self.width), np.float32)
-        row_bounds = triangle_cuts(self.n_rows)
+        # Ranges of rows with equal numbers of pairs with later rows.
+        fractions = 1.0 - np.sqrt(1.0 - np.arange(PARTS + 1) / PARTS)
+        row_bounds = (self.n_rows * fractions).astype(int).tolist()
         partial_sums = np.zeros((len(row_bounds) - 1, self.width), np.float32)
         for part in slices(features.size):
             self._add_slice(
@@ -303,13 +307,13 @@ class Pairs:
             lines = slice(starts[part], starts[part + 1])
             self.write_scaled(features[lines], block[lines], weights[lines])
 
-        def add(part: int) -> None:
-            add_distances(
-                block[:size], row_bounds[part], row_bounds[part + 1], partial_sums[part], distances
-            )
-
         self.threads.each(len(starts) - 1, fill)
-        self.threads.each(len(row_bounds) - 1, add)
+        self.threads.each(
+            len(row_bounds) - 1,
+            lambda part: add_distances(
+                block[:size], row_bounds[part], row_bounds[part + 1], partial_sums[part], distances
+            ),
+        )
 
     def run_over_blocks(
         self, features: NDArray[np.int64], work: Callable[[int, NDArray[np.float32], int], None]
@@ -339,8 +343,3 @@ def block_starts(n_features: int) -> list[int]:
     """Return the starts of blocks of features and the end of the last one."""
     size = min(BLOCK, max(MIN_LINES, -(-n_features // PARTS)))
     return [*range(0, n_features, size), n_features]
-
-
-def triangle_cuts(n_rows: int) -> list[int]:
-    """Return the bounds of ranges of rows with equal numbers of pairs with later rows."""
-    return [int(n_rows * (1.0 - np.sqrt(1.0 - part / PARTS))) for part in range(PARTS + 1)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
@@ -38,7 +39,7 @@ class Solution(NamedTuple, Generic[S]):
     fitted: Mapping[str, Any] = MappingProxyType({})  # values for JSON that a run reports
 
 
-class MatrixRule(Generic[S]):
+class MatrixRule(ABC, Generic[S]):
     """A rule that learns a matrix, made for parameters."""
 
     state_type: ClassVar[type[Any]]
@@ -46,13 +47,13 @@ class MatrixRule(Generic[S]):
     def __init__(self, params: Any, method: Method) -> None:
         self.params, self.method = params, method
 
+    @abstractmethod
     def learn(self, matrix: Matrix, target: Target, report: Report) -> Solution[S]:
         """Learn a matrix; ``report`` receives the progress."""
-        raise NotImplementedError
 
+    @abstractmethod
     def selected(self, state: S) -> tuple[I64, F64]:
         """Return the selected ids, ascending, and their scores."""
-        raise NotImplementedError
 
     def weights(self, state: S) -> tuple[I64, F64] | None:
         """Return the features with a weight and their weights, if the method weighs features."""
@@ -90,12 +91,11 @@ class MatrixResults(Results):
     """Results of a learner of the whole matrix."""
 
     memory: MatrixMemory[Any]
-    rule: MatrixRule[Any]
 
     def __init__(self, learner: Any) -> None:
         super().__init__(learner)
         self.n_rows_, self.n_nonzero_ = map(int, self.memory.counts)
-        self.rule = learner.rule
+        self.rule: MatrixRule[Any] = learner.rule
         self.advice_if_empty = self.rule.advice() or Results.advice_if_empty
 
     def __getattr__(self, name: str) -> Any:

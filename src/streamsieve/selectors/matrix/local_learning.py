@@ -24,10 +24,10 @@ from ...kernels.types import F64, I32, I64
 from ...parallel import PARTS
 from ...sources.base import Report
 from ..base import Method
-from ..parameters import BUDGET_OR_NONE, checked, fits, is_number, parameter
+from ..parameters import BUDGET_OR_NONE, NOT_NEGATIVE, checked, fits, is_number, parameter
 from .data import Cost, Pairs
 from .learner import MatrixLearner
-from .weighing import ROUNDS, SCALE, SIGMA, TOLERANCE, WeighingRule
+from .weighing import ROUNDS, SCALE, SIGMA, WeighingRule
 
 MIN_ROOT = 1e-5  # a feature is dropped for good when the root of its weight, v, is no larger
 CONVERGED = 1e-7  # of the objective: a step that lowers it by less is the last of a round
@@ -41,25 +41,12 @@ AUTO_WIDTHS = (
 MIN_SIGMA = float(np.finfo(np.float64).tiny)
 
 
-class Descent(NamedTuple):
-    """Result of the descent of a round."""
-
-    v: F64
-    objective: float
-    steps: int
-
-
 class Trial(NamedTuple):
     """Result of the rounds with one width of the kernel."""
 
     weights: F64
     rounds: list[dict[str, Any]]
     converged: bool
-
-    @property
-    def objective(self) -> float:
-        """Return the objective of the last round, infinite if there was none."""
-        return float(self.rounds[-1]["objective"]) if self.rounds else np.inf
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -130,7 +117,7 @@ class LocalLearningParameters:
     regularization: float = parameter(
         1, fits(lambda value: is_number(value) and value > 0, "a number above 0")
     )
-    tol: float = parameter(0.01, TOLERANCE)
+    tol: float = parameter(0.01, NOT_NEGATIVE)
     max_iter: int = parameter(50, ROUNDS)
     scale: str = parameter("minmax", SCALE)
 
@@ -161,7 +148,13 @@ class LocalLearningRule(WeighingRule):
         for width in AUTO_WIDTHS if sigma == "auto" else (float(sigma),):
             n_done = sum(len(trial.rounds) for trial in trials)
             trials.append(self.run_rounds(pairs, codes, width, v, distances, report, n_done))
-        best = min(trials, key=lambda trial: (not trial.converged, trial.objective))
+        best = min(
+            trials,
+            key=lambda trial: (
+                not trial.converged,
+                trial.rounds[-1]["objective"] if trial.rounds else np.inf,
+            ),
+        )
         if not best.converged:
             warnings.warn(
                 f"the weights still change after {spell('max_iter', self.params.max_iter)} rounds;"
@@ -194,14 +187,20 @@ class LocalLearningRule(WeighingRule):
                 distances = pairs.distances(pairs.varying[active], v * v)
             unit = distance_deviation(distances, pairs.n_rows) if params.sigma == "auto" else 1.0
             sigma = max(width * unit, MIN_SIGMA)
-            descent = self.run_round(pairs, codes, active, sigma, v, distances)
-            v = descent.v
+            v, objective, steps = self.run_round(pairs, codes, active, sigma, v, distances)
             current = v / max(v.max(), MIN_ROOT)
             change = float(np.linalg.norm(current - previous))
             stays = v > MIN_ROOT
             active, v, previous = active[stays], v[stays], current[stays]
-            outcome = {"steps": descent.steps, "objective": descent.objective, "change": change}
-            rounds.append({"features": int(stays.size), "sigma": sigma, **outcome})
+            rounds.append(
+                {
+                    "features": int(stays.size),
+                    "sigma": sigma,
+                    "steps": steps,
+                    "objective": objective,
+                    "change": change,
+                }
+            )
             report("rounds", n_done + len(rounds), None)
         weights = np.zeros(n_features)
         is_heavy = previous > NEGLIGIBLE
@@ -210,21 +209,23 @@ class LocalLearningRule(WeighingRule):
 
     def run_round(
         self, pairs: Pairs, codes: I32, active: I64, sigma: float, v: F64, distances: F64
-    ) -> Descent:
-        """Return new weights from margins, which follow from the distances by probabilities."""
+    ) -> tuple[F64, float, int]:
+        """Return what ``minimise`` makes of margins, which follow from the distances."""
         features = pairs.varying[active]
         forth, back = pairs.make_pair_matrix(), pairs.make_pair_matrix()
-
-        def weigh(first: int, last: int, part: int) -> None:
-            weigh_neighbours(distances, codes, sigma, first, last, forth, back)
-
-        pairs.run_in_parts(pairs.n_rows, weigh)
+        pairs.run_in_parts(
+            pairs.n_rows,
+            lambda first, last, part: weigh_neighbours(
+                distances, codes, sigma, first, last, forth, back
+            ),
+        )
         margins = np.empty((features.size, pairs.width), np.float32)
-
-        def expect(first: int, block: NDArray[np.float32], size: int) -> None:
-            expect_margins(block[:size], forth, back, margins[first : first + size])
-
-        pairs.run_over_blocks(features, expect)
+        pairs.run_over_blocks(
+            features,
+            lambda first, block, size: expect_margins(
+                block[:size], forth, back, margins[first : first + size]
+            ),
+        )
         return minimise(Margins(pairs, margins, float(self.params.regularization)), v)
 
 
@@ -261,9 +262,9 @@ class Margins:
         """
         margin_gains, direction = self.margin_gains(margins), np.zeros(self.n_features)
         sums = np.zeros((2, PARTS, self.width))
-
-        def add_direction(first: int, last: int, part: int) -> Any:
-            return descend(
+        slopes = self.pairs.run_in_parts(
+            active.size,
+            lambda first, last, part: descend(
                 self.z,
                 v,
                 margin_gains,
@@ -274,15 +275,19 @@ class Margins:
                 direction,
                 sums[0, part],
                 sums[1, part],
-            )
-
-        slope, length = self.regularization * np.sum(
-            self.pairs.run_in_parts(active.size, add_direction), axis=0
+            ),
         )
+        slope, length = self.regularization * np.sum(slopes, axis=0)
         b, c = sums.sum(axis=1)
-        penalty = self.regularization * float(v @ v)
         step, objective = search_line(
-            guess, margins, b, c, self.pairs.n_rows, penalty, slope, length
+            guess,
+            margins,
+            b,
+            c,
+            self.pairs.n_rows,
+            self.regularization * float(v @ v),
+            slope,
+            length,
         )
         v += step * direction
         margins += step * (2.0 * b + step * c)
@@ -304,8 +309,10 @@ class Margins:
         return gain
 
 
-def minimise(margins: Margins, start: F64) -> Descent:
+def minimise(margins: Margins, start: F64) -> tuple[F64, float, int]:
     """Minimise the objective by steepest descent in v with line search (equation 2.9).
+
+    Return the roots v of the weights, the objective, and the number of steps.
 
     The objective falls at every step. A step moves every row's margin along a parabola, so the line
     search needs the rows only. Features that are nearly 0 and still shrinking are set aside; when
@@ -331,4 +338,4 @@ def minimise(margins: Margins, start: F64) -> Descent:
             active, shrinking = np.union1d(active, returning), False
         elif shrinking:
             active = active[(np.abs(v[active]) > MIN_ROOT) | (direction[active] * v[active] > 0.0)]
-    return Descent(np.abs(v), objective, steps)
+    return np.abs(v), objective, steps

@@ -120,11 +120,14 @@ class ProjectedGradientRule(MatrixRule[ProjectedState]):
                 fit = refit(columns, loss, y, fit.columns)
             ids, units = columns.ids[fit.columns], columns.units(fit.columns)
         model = to_original_units(target, loss, ids, fit.weights, fit.intercept, *units)
-        scores = np.abs(fit.weights)[np.argsort(ids)]
-        level, classes = np.array([model.intercept]), np.array(target.classes.tolist())
-        return Solution(
-            ProjectedState(model.ids, scores, model.weights, level, classes), columns.n_nonzero
+        state = ProjectedState(
+            ids=model.ids,
+            scores=np.abs(fit.weights)[np.argsort(ids)],
+            weights=model.weights,
+            level=np.array([model.intercept]),
+            classes=np.array(target.classes.tolist()),
         )
+        return Solution(state, columns.n_nonzero)
 
     def selected(self, state: ProjectedState) -> tuple[I64, F64]:
         return state.ids, state.scores
@@ -177,7 +180,7 @@ class StandardizedColumns:
     def __init__(self, matrix: Matrix, threads: Threads) -> None:
         self.matrix, self.threads, self.n_rows = matrix, threads, matrix.n_rows
         refuse_beyond_memory(
-            BYTES_PER_VALUE * matrix.n_stored,
+            BYTES_PER_VALUE * int(matrix.values.size),
             f"{prefix(matrix.origin)}the standardised columns",
             "take fewer rows or features",
         )

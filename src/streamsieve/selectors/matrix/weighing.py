@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
@@ -29,6 +30,7 @@ from ..base import Method
 from ..parameters import (
     BUDGET,
     BUDGET_OR_NONE,
+    NOT_NEGATIVE,
     checked,
     fits,
     is_integer,
@@ -52,7 +54,6 @@ SIGMA = fits(
     lambda value: (isinstance(value, str) and value == "auto") or (is_number(value) and value > 0),
     "a number above 0, or 'auto'",
 )
-TOLERANCE = fits(lambda value: is_number(value) and value >= 0, "a number of 0 or more")
 ROUNDS = fits(lambda value: is_integer(value) and value >= 1, "an integer of 1 or more")
 SCALE = one_of(*SCALES)
 
@@ -75,16 +76,16 @@ class WeighingRule(MatrixRule[FeatureWeights]):
     state_type: ClassVar[type[Any]] = FeatureWeights
     cost: ClassVar[Cost] = Cost()
 
+    @abstractmethod
     def solve(self, pairs: Pairs, codes: I32, report: Report) -> tuple[F64, dict[str, Any]]:
         """Return weights in the order of ``pairs.varying``, and values to report.
 
         ``codes`` are the classes of rows.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def passes(self) -> float:
         """Return the approximate work, in units of the distances of all rows in all features."""
-        raise NotImplementedError
 
     def learn(self, matrix: Matrix, target: Target, report: Report) -> Solution[FeatureWeights]:
         with Threads() as threads:
@@ -149,9 +150,7 @@ def time_distances(pairs: Pairs, n_features: int) -> float:
 
 def format_duration(seconds: float) -> str:
     """Return a time as text, in minutes or hours."""
-    if seconds < 5400:
-        return f"{max(1, round(seconds / 60))} min"
-    return f"{seconds / 3600:.1f} h"
+    return f"{max(1, round(seconds / 60))} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 # ---- ReliefF and I-RELIEF
@@ -228,11 +227,12 @@ class ReliefFRule(WeighingRule):
         fractions = np.bincount(codes) / codes.size
         forth, back = pairs.make_pair_matrix(), pairs.make_pair_matrix()
         wanted = min(int(self.params.n_neighbors), pairs.n_rows)
-
-        def mark(first: int, last: int, part: int) -> None:
-            mark_nearest(distances, codes, fractions, wanted, first, last, forth, back)
-
-        pairs.run_in_parts(pairs.n_rows, mark)
+        pairs.run_in_parts(
+            pairs.n_rows,
+            lambda first, last, part: mark_nearest(
+                distances, codes, fractions, wanted, first, last, forth, back
+            ),
+        )
         fold_pairs(forth, back, np.ones(pairs.n_rows))
         return sum_over_all_pairs(pairs, forth, report_slice) / pairs.n_rows, {}
 
@@ -298,7 +298,7 @@ class IReliefParameters:
         default=None, kw_only=False, metadata=checked(BUDGET_OR_NONE)
     )
     sigma: float | str = parameter(2, SIGMA)
-    tol: float = parameter(0.01, TOLERANCE)
+    tol: float = parameter(0.01, NOT_NEGATIVE)
     max_iter: int = parameter(50, ROUNDS)
     scale: str = parameter("minmax", SCALE)
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...errors import DataError
 from ...kernels.table import add_positions, fill_table, find_positions
 from ...machine import available_memory, more_memory, size_text
+from ...state import T, changed, names_of_positions
 
 ALWAYS_DIRECT = 1 << 26  # features: 256 MB per four-byte array if all are touched
 DIRECT_PER_FEATURE = 96  # entries of a direct array that a touched feature may cost
@@ -83,6 +84,18 @@ def look_up(addresses: Addresses, indices: NDArray[Any]) -> NDArray[Any]:
     positions = np.empty(indices.size, np.int32)
     find_positions(addresses.table, addresses.ids, indices, positions)
     return positions
+
+
+def move_members(state: T, old: Addresses, new: Addresses) -> T:
+    """Return a state with the positions of its kept features in other addresses.
+
+    Slots without a feature get position 0.
+    """
+    positions = {
+        name: look_up(new, old.ids_of(getattr(state, name))).clip(0).astype(np.int64)
+        for name in names_of_positions(type(state))
+    }
+    return changed(state, **positions)
 
 
 def look_up_or_add(

@@ -9,7 +9,7 @@ is none.
 For the first ``OPEN_ROWS`` rows a small budget sees all features and is, to the last bit, a
 separate run with that budget. From then on it sees only its candidates, which are chosen at every
 ranking: the features that it keeps, those that smaller ones keep, and the best
-``candidate_count(budget)`` features of the main learner, which sees all. It forgets the others.
+``5 * budget + 20`` features of the main learner, which sees all. It forgets the others.
 
 All small budgets share a table of the features that any of them sees, so the entries of a row are
 looked up once. Candidates of one are candidates of all larger ones, so each is given a part of the
@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple
+from typing import Generic, NamedTuple
 
 import numpy as np
 
@@ -33,21 +33,16 @@ from ...kernels.types import F64, I64, U8, Bool
 from ...state import (
     Arrays,
     arrays_of,
-    changed,
     empty,
     moved,
-    names_of_positions,
     resized,
     schema_of,
     with_arrays,
 )
 from ..parameters import ensure, is_integer
-from .addresses import Addresses, look_up, look_up_or_add, table_addresses
+from .addresses import Addresses, look_up, look_up_or_add, move_members, table_addresses
 from .calibration import check_calibration, swap_calibration
 from .rules import Kept, S
-
-if TYPE_CHECKING:
-    from .memory import RowMemory
 
 MAX_FEATURES = 2000  # of the default grid, for a budget of "auto"
 RANKED_EVERY = 1024  # rows; more often at the start, at every power of two
@@ -78,19 +73,6 @@ def grid_of(curve: bool | Sequence[int], budget: int) -> I64:
     return np.append(chosen[chosen < budget], budget)
 
 
-def complete_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
-    """Return the curve of a learner, including its small budgets."""
-    if memory.curve is None:
-        raise AttributeError(
-            "curve_ requires learning with curve=True, a grid, or n_features_to_select='auto'"
-        )
-    return (
-        memory.curve
-        if memory.small_budgets is None
-        else memory.small_budgets.join_curves(memory.curve, grid_of(curve, memory.budget))
-    )
-
-
 def start_curve(grid: I64, n_vectors: int) -> Curve:
     """Return an empty curve for a grid."""
     curve = empty(Curve, grid=grid.size, budget=int(grid[-1]), vectors=n_vectors)
@@ -118,9 +100,8 @@ def rank_slots(curve: Curve, scores: F64, ids: I64) -> I64:
 
 def next_ranking(rows: int) -> int:
     """Return the first number of rows after ``rows`` at which slots are ranked again."""
-    if rows >= RANKED_EVERY:
-        return (rows // RANKED_EVERY + 1) * RANKED_EVERY
-    return max(FIRST_RANKING, 1 << rows.bit_length())
+    early = max(FIRST_RANKING, 1 << rows.bit_length())
+    return early if rows < RANKED_EVERY else (rows // RANKED_EVERY + 1) * RANKED_EVERY
 
 
 def choose_by_accuracy(accuracy: F64, rows: int) -> int:
@@ -132,15 +113,6 @@ def choose_by_accuracy(accuracy: F64, rows: int) -> int:
     best = float(clipped.max())
     error = np.sqrt(best * (1.0 - best) / rows)
     return int(np.flatnonzero(clipped >= best - error)[0])
-
-
-def choose_by_error(errors: F64, rows: int) -> int:
-    """Return the first entry whose squared error is within one standard error of the least.
-
-    The sums were taken over ``rows`` rows. Errors are treated as normal: then the variance of their
-    squares is twice the square of their mean.
-    """
-    return int(np.flatnonzero(errors <= float(errors.min()) * (1.0 + np.sqrt(2.0 / rows)))[0])
 
 
 def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int) -> int:
@@ -163,11 +135,6 @@ def budget_of(wanted: int | float | str, curve: bool | Sequence[int], width: int
 
 
 # ---- small learners
-
-
-def candidate_count(budget: int) -> int:
-    """Return how many of the main learner's features a small budget sees."""
-    return 5 * budget + 20
 
 
 def split_grid(grid: I64) -> list[I64]:
@@ -217,10 +184,6 @@ class SmallBudgets(Generic[S]):
         default_factory=lambda: table_addresses(np.empty(0, np.int64), ROOM)
     )
     marks: U8 = field(default_factory=lambda: marks_of(np.empty(0, np.int64)))
-
-    def find_for(self, k: int) -> SmallBudget[S] | None:
-        """Return the small budget that answers for k features; None for the main learner."""
-        return next((small for small in self.members if small.budget >= k), None)
 
     def join_curves(self, main: Curve, grid: I64) -> Curve:
         """Return the curve of small budgets and main learner for a grid."""
@@ -295,7 +258,7 @@ class SmallBudgets(Generic[S]):
         chosen = []
         for small in self.members:
             members = np.append(members, kept(small.state)[0])
-            chosen.append(np.append(members, best[: candidate_count(small.budget)]))
+            chosen.append(np.append(members, best[: 5 * small.budget + 20]))
         self._choose(chosen)
 
     def _choose(self, chosen: Sequence[I64]) -> None:
@@ -309,9 +272,7 @@ class SmallBudgets(Generic[S]):
             allowed[look_up(self.addresses, wanted)] = True
             is_retained = allowed & (old_positions >= 0)
             state = moved(small.state, old_positions[is_retained], is_retained, ids.size)
-            for name in names_of_positions(type(state)):
-                members = look_up(self.addresses, old_addresses.ids[getattr(state, name)])
-                state = changed(state, **{name: members.clip(0).astype(np.int64)})
+            state = move_members(state, old_addresses, self.addresses)
             self.members[number] = small._replace(state=state, allowed=allowed)
 
     def _look_up(self, ids: I64) -> None:

@@ -30,7 +30,7 @@ JUDGED_FROM = 0.15
 MIN_ADVANTAGE = 0.01  # as a share of the largest possible advantage
 
 
-def diagnose_rows(learner: RowResults, sample: DataSample) -> list[Finding | None]:
+def diagnose_rows(learner: RowResults, sample: DataSample) -> list[Finding]:
     """Return the remarks on a learner that has learned all rows."""
     target = learner.memory.target
     findings = [
@@ -48,7 +48,8 @@ def diagnose_rows(learner: RowResults, sample: DataSample) -> list[Finding | Non
         )
     if learner.options.normalize in (False, "l2") and learner.memory.kept_table is None:
         findings.append(check_scales(sample.scales(), learner))
-    return [*findings, check_rounding(learner)]
+    findings.append(check_rounding(learner))
+    return [finding for finding in findings if finding is not None]
 
 
 def compare_with_majority(learner: RowResults, target: Classes) -> Finding | None:
@@ -94,12 +95,12 @@ def compare_with_mean(learner: RowResults) -> Finding | None:
     if parameters_of(learner.params).get("gamma", "auto") != "auto":
         return Finding("mean", "warning", message, f"try {spell('gamma', 'auto')}")
     if parameters_of(learner.params).get("loss") == "squared":
-        huber, epochs = spell("loss", "huber"), spell("n_epochs", 3)
         return Finding(
             "mean",
             "warning",
             message,
-            f"try {huber} if there are outliers, or {epochs} with few rows",
+            f"try {spell('loss', 'huber')} if there are outliers, or {spell('n_epochs', 3)} with"
+            " few rows",
         )
     return Finding("mean", "warning", message, "try another number of features")
 
@@ -143,10 +144,9 @@ def choose_advice(learner: RowResults, counts: NDArray[np.int64]) -> str:
         return "try the method sofs"
     if kept <= MAX_FEW_FEATURES and kept < width:
         return f"try {spell('n_features_to_select', min(width, 10 * kept))}"
-    sigma = spell("sigma", "auto")
     return (
-        f"try the method local-learning with {sigma} on some hundred rows: the classes may not be"
-        " linear"
+        f"try the method local-learning with {spell('sigma', 'auto')} on some hundred rows: the"
+        " classes may not be linear"
     )
 
 
@@ -222,21 +222,3 @@ def check_rounding(learner: RowResults) -> Finding | None:
         " 10^7"
     )
     return Finding("rounded", "note", message, "if they differ, subtract their mean beforehand")
-
-
-def check_precisions(is_at_limit: NDArray[np.bool_], gamma: float | str) -> Finding | None:
-    """Return a remark if precisions of kept features are at the limit of float32."""
-    is_limited = is_at_limit.reshape(len(is_at_limit), -1).any(axis=1)
-    count = np.count_nonzero(is_limited)
-    if not count:
-        return None
-    message = (
-        f"the precisions of {count:,} of {is_limited.size:,} kept features are beyond what float32"
-        " holds, and alike"
-    )
-    return Finding(
-        "precision",
-        "warning",
-        message,
-        f"try {spell('normalize' if gamma == 'auto' else 'gamma', 'auto')}",
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,6 @@ from numpy.typing import NDArray
 from ...kernels.rows.signal import SEEN, SIZE
 from ...kernels.rows.storing import MAX_FLOAT32
 from ...kernels.types import F64, I64
-
-if TYPE_CHECKING:
-    from .learner import RowLearner
 
 
 class Estimates(NamedTuple):
@@ -38,14 +35,6 @@ class MergeRule(NamedTuple):
     retained: tuple[float, ...]
     damping: float  # factor of what the parts have added
 
-    @classmethod
-    def of(cls, learners: Sequence[RowLearner], divisor: float | None) -> Self:
-        """Return the rule for base and parts; ``divisor`` replaces the multiplier of rows."""
-        base, *parts = learners
-        half_life = math.inf if base.options.forget is None else base.options.forget
-        retained = tuple(2.0 ** (-(part.n_learned - base.n_learned) / half_life) for part in parts)
-        return cls(retained, 1.0 / (parts[0].memory.row_multiplier if divisor is None else divisor))
-
     def merge(self, estimates: Sequence[Estimates]) -> Estimates:
         """Return the estimates of base and parts as one."""
         base, *parts = estimates
@@ -68,18 +57,14 @@ class MergeRule(NamedTuple):
         Forgetting decays them as it decays precision.
         """
         base, *parts = sums
-        new_sums: F64 = np.sum(
-            [part - base * retained for part, retained in zip(parts, self.retained, strict=True)],
-            axis=0,
-        )
-        return np.maximum(0.0, base * math.prod(self.retained) + new_sums)
+        new = [part - base * retained for part, retained in zip(parts, self.retained, strict=True)]
+        return np.asarray(np.maximum(0.0, base * math.prod(self.retained) + np.sum(new, axis=0)))
 
 
 def sum_increments(arrays: Sequence[NDArray[Any]]) -> NDArray[Any]:
     """Return the arrays of the base plus what every part has added to them."""
     base, *parts = arrays
-    total: NDArray[Any] = base + np.sum([part - base for part in parts], axis=0)
-    return total
+    return np.asarray(base + np.sum([part - base for part in parts], axis=0))
 
 
 def combine_moments(seen: Sequence[float], sums: Sequence[F64]) -> F64:

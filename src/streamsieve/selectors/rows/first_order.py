@@ -56,10 +56,9 @@ from ..prediction import Scorer, Squares
 from . import options
 from .addresses import Addresses, table_addresses
 from .inputs import AUTO, UNIT_LENGTH, intercept_share, is_standard
-from .integrity import check_heap, check_members, kept_count
 from .learner import RowLearner
 from .memory import RowMemory
-from .rules import Kept, RowRule
+from .rules import Kept, RowRule, check_heap, check_members, kept_count
 from .sofs import decay_of
 
 if TYPE_CHECKING:
@@ -644,9 +643,16 @@ class PartialRule(RowRule[PartialState]):
         def score(block: RowBlock, squares: Squares = None) -> F64:
             indptr = np.zeros(block.n_rows + 1, np.int64)
             indices, values = np.empty(block.n_nonzero, np.int32), np.empty_like(block.values)
-            entries = block.indptr, block.indices, block.values
             kept = copy_table_entries(
-                ALL_MARKED, lookup.table, lookup.ids, *entries, indptr, indices, values
+                ALL_MARKED,
+                lookup.table,
+                lookup.ids,
+                block.indptr,
+                block.indices,
+                block.values,
+                indptr,
+                indices,
+                values,
             )
             matrix = RowBlock(indptr, indices[:kept], values[:kept], None, ids.size).to_dense()
             if scaling != NOT_SCALED:

@@ -108,14 +108,15 @@ class RowInputs:
         if self.asks:
             lengths[0], lengths[1:] = 1.0, 0.0
         else:
-            length_options = (
+            measure_rows(
+                block.indptr,
+                block.values,
                 self.unit_length(memory),
                 self.share,
                 rule.max_length,
                 rule.length_decay,
-            )
-            measure_rows(
-                block.indptr, block.values, *length_options, memory.moments.totals, *lengths
+                memory.moments.totals,
+                *lengths,
             )
         codes, numbers = memory.target.for_kernels(answers)
         return Rows(
@@ -173,8 +174,7 @@ class RowInputs:
         elif self.standardizes and moments.dense[0] == 1:
             varying_ids = np.flatnonzero(moments.second > 0.0)
         n_absent = np.count_nonzero(~np.isin(varying_ids, present))
-        squares: F64 = np.bincount(rows, values * values, block.n_rows).astype(np.float64)
-        return squares + n_absent
+        return np.asarray(np.bincount(rows, values * values, block.n_rows) + n_absent)
 
 
 def is_standard(normalize: bool | str) -> bool:
@@ -201,8 +201,16 @@ def standardize_block(block: RowBlock, moments: Moments, learn: bool) -> RowBloc
         dense = dense_block(matrix, block.y, block.origin)
         return dense.derived(n_features=block.n_features, sample_weight=block.sample_weight)
     scaled = np.empty(block.n_nonzero, np.float32)
-    rows = block.indptr, block.indices, block.values
-    scale_by_spread(*rows, moments.seen, moments.first, moments.second, learn, scaled)
+    scale_by_spread(
+        block.indptr,
+        block.indices,
+        block.values,
+        moments.seen,
+        moments.first,
+        moments.second,
+        learn,
+        scaled,
+    )
     np.clip(scaled, -MAX_VALUE, MAX_VALUE, out=scaled)
     return block.with_entries(block.indptr, block.indices, scaled, block.n_features)
 

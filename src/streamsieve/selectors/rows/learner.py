@@ -14,7 +14,7 @@ from ...errors import DataError, UsageError, prefix
 from ...kernels.rows.members import KEPT
 from ...kernels.table import all_below, fill_table
 from ...kernels.types import I64
-from ...model import check_ids, check_scores
+from ...model import NAMED_IDS, NAMES, check_ids, check_scores, pop_numbered_texts
 from ...sources.base import DataSource, Source
 from ...state import Arrays
 from ...targets import Encoded, Labels
@@ -39,7 +39,6 @@ from .memory import (
     TARGET,
     RowMemory,
     share_cells,
-    take_names,
     update_names,
 )
 from .merging import CANNOT_MERGE, SHARED_CELLS
@@ -311,9 +310,13 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             learn_and_count(update, memory.state, memory.addresses.ids, rows, memory.curve)
             memory.target.judge(rows, sample_weight[at:stop])
             if memory.small_budgets is not None:
-                by_id = rows._replace(indices=memory.addresses.ids_of(rows.indices))
-                counted_weights = sample_weight[at:stop] if self.options.chooses_budget else None
-                memory.small_budgets.learn(by_id, memory.width, seen, counted_weights, update)
+                memory.small_budgets.learn(
+                    rows._replace(indices=memory.addresses.ids_of(rows.indices)),
+                    memory.width,
+                    seen,
+                    sample_weight[at:stop] if self.options.chooses_budget else None,
+                    update,
+                )
             memory.counts[0] += stop - at
             seen += stop - at
             if memory.curve is not None and next_ranking(seen - 1) == seen:
@@ -349,12 +352,11 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             raise UsageError(CANNOT_MERGE.format(self.method.name))
         if self.options.max_cells is not None and row_multiplier != 1:
             raise UsageError(SHARED_CELLS)
-        expected = f"an integer from 1 to {MAX_ROW_MULTIPLIER:,}"
         require(
             is_integer(row_multiplier) and 1 <= row_multiplier <= MAX_ROW_MULTIPLIER,
             "row_multiplier",
             row_multiplier,
-            expected,
+            f"an integer from 1 to {MAX_ROW_MULTIPLIER:,}",
         )
         self.memory.row_multiplier, self.is_shard = int(row_multiplier), True
         return self
@@ -387,7 +389,8 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
         options, requested = self.options, self.options.n_features_to_select
         names = None
         if options.max_cells is not None:
-            cells, names = arrays[STATE + "cells"].shape[0], take_names(arrays)
+            cells = arrays[STATE + "cells"].shape[0]
+            names = pop_numbered_texts(NAMES, NAMED_IDS, arrays)
             ensure(
                 cells == options.max_cells, f"{cells:,} cells with max_cells={options.max_cells}"
             )

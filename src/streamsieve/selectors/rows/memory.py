@@ -19,7 +19,7 @@ from ...kernels.arrays import ArraySpec
 from ...kernels.rows.curve import Curve
 from ...kernels.types import I64
 from ...machine import available_memory, more_memory, size_text
-from ...model import NAMES, texts_of_arrays, texts_to_arrays
+from ...model import NAMED_IDS, NAMES, texts_to_arrays
 from ...state import (
     Arrays,
     Schema,
@@ -30,7 +30,6 @@ from ...state import (
     grown,
     moved,
     names_along,
-    names_of_positions,
     resized,
     schema_of,
     sizes_of,
@@ -44,12 +43,12 @@ from .addresses import (
     direct_fits,
     look_up,
     look_up_or_add,
+    move_members,
     table_addresses,
 )
 from .curves import Check, SmallBudgets
 from .inputs import Moments
-from .integrity import check_totals
-from .rules import S
+from .rules import S, check_totals
 from .targets import RowTarget
 from .warm_up import AutoScaling, WarmUp
 
@@ -58,7 +57,6 @@ TABLE_BYTES = 28  # per feature of a table that has just grown: slots, and room 
 MAX_ROW_MULTIPLIER = 1 << 20  # the largest multiplier of rows
 # Prefixes of the names of arrays in a model.
 STATE, MOMENTS, CURVE, TARGET = "state.", "moments.", "curve.", "target."
-NAMED = "named_ids"  # the ids of the features whose names a model has
 COMMON: Schema = {
     "ids": ArraySpec(("table",), 0, "width", dtype=np.int64),
     "counts": ArraySpec((2,), 0, dtype=np.int64),
@@ -181,7 +179,7 @@ class RowMemory(Generic[S]):
 
     def _lengthen(self, holder: str, name: str, room: int) -> None:
         """Make one array longer, in place if it is large and not shared, as with a model."""
-        array = getattr(self.state if holder == STATE else self.moments, name)
+        array = getattr(getattr(self, holder), name)
         shape = (room, *array.shape[1:])
         if array.nbytes >= STRETCHED_BYTES and array.flags.owndata:
             # Resizing needs the only reference, so the state must not hold the array.
@@ -199,24 +197,18 @@ class RowMemory(Generic[S]):
         self._set_array(holder, name, longer)
 
     def per_feature_arrays(self) -> list[tuple[str, str, NDArray[Any]]]:
-        """Return holder, name and array of all arrays with an entry per feature."""
-        holders: list[tuple[str, Any]] = (
-            [] if self.kept_table is not None else [(STATE, self.state)]
-        )
-        if self.standardizes:
-            holders.append((MOMENTS, self.moments))
+        """Return all arrays with an entry per feature: the attribute, the name in it, the array."""
+        holders = {"state": self.kept_table is None, "moments": self.standardizes}
         return [
-            (holder, name, getattr(arrays, name))
-            for holder, arrays in holders
-            for name in names_along(type(arrays), "features")
+            (holder, name, getattr(getattr(self, holder), name))
+            for holder, has_entries in holders.items()
+            if has_entries
+            for name in names_along(type(getattr(self, holder)), "features")
         ]
 
     def _set_array(self, holder: str, name: str, array: NDArray[Any]) -> None:
         """Replace one array of the state or of the moments."""
-        if holder == STATE:
-            self.state = changed(self.state, **{name: array})
-        else:
-            self.moments = self.moments._replace(**{name: array})
+        setattr(self, holder, changed(getattr(self, holder), **{name: array}))
 
     def _direct_fits(self, width: int, touched: int) -> bool:
         """Return True if arrays as wide as the ids are allowed and fit into memory."""
@@ -247,12 +239,10 @@ class RowMemory(Generic[S]):
         room: int,
     ) -> None:
         """Move the entries at old positions to new positions of arrays of size ``room``."""
-        self.state = moved(self.state, old_positions, new_positions, room)
+        state = moved(self.state, old_positions, new_positions, room)
+        self.state = move_members(state, self.addresses, addresses)
         if self.standardizes:
             self.moments = moved(self.moments, old_positions, new_positions, room)
-        for name in names_of_positions(type(self.state)):
-            ids = self.addresses.ids_of(getattr(self.state, name))
-            self._set_array(STATE, name, look_up(addresses, ids).astype(np.int64))
         self.addresses = addresses
 
     # ---- to and from a model
@@ -290,17 +280,14 @@ class RowMemory(Generic[S]):
             "ids": self.addresses.ids[:used],
             "counts": self.counts,
         }
-        arrays |= arrays_of(
-            self.state, STATE, **({} if self.kept_table is not None else {"features": used})
-        )
-        arrays |= arrays_of(self.moments, MOMENTS, features=used)
-        if self.curve is not None:
-            arrays |= arrays_of(self.curve, CURVE)
+        states: dict[str, Any] = {STATE: self.state, MOMENTS: self.moments, CURVE: self.curve}
+        for prefix, state in states.items():
+            arrays |= {} if state is None else arrays_of(state, prefix, features=used)
         for part in (self.scaling, self.warm_up, self.small_budgets):
             arrays |= {} if part is None else part.arrays()
         if self.names is not None:
             arrays |= {
-                NAMED: np.array(list(self.names), np.int64),
+                NAMED_IDS: np.array(list(self.names), np.int64),
                 **texts_to_arrays(NAMES, self.names.values()),
             }
         return arrays
@@ -441,29 +428,18 @@ def update_names(
     }
 
 
-def take_names(arrays: Arrays) -> dict[int, str] | None:
-    """Return the names of features by id, removed from the arrays; None if there are none."""
-    names, ids = texts_of_arrays(NAMES, arrays), arrays.pop(NAMED, None)
-    for part in ("text", "offsets"):
-        arrays.pop(f"{NAMES}.{part}", None)
-    if names is None or ids is None:
-        return None
-    ensure(
-        ids.dtype == np.int64 and ids.shape == names.shape and np.unique(ids).size == ids.size,
-        "its names do not fit their features",
-    )
-    return dict(zip(ids.tolist(), names.tolist(), strict=True))
-
-
 def bytes_per_feature(memory: RowMemory[Any]) -> int:
     """Return the bytes that one feature takes in all arrays."""
-    arrays = (array for _, _, array in memory.per_feature_arrays())
-    return sum(array.itemsize * int(np.prod(array.shape[1:])) for array in arrays)
+    return sum(
+        array.itemsize * int(np.prod(array.shape[1:]))
+        for _, _, array in memory.per_feature_arrays()
+    )
 
 
 def bytes_written(memory: RowMemory[Any]) -> int:
     """Return the bytes of all features ever touched: arrays have memory pages for those alone."""
     if not memory.addresses.direct:
         return memory.addresses.used * bytes_per_feature(memory)
-    arrays = (array for _, _, array in memory.per_feature_arrays())
-    return sum(int(np.count_nonzero(array)) * array.itemsize for array in arrays)
+    return sum(
+        int(np.count_nonzero(array)) * array.itemsize for _, _, array in memory.per_feature_arrays()
+    )

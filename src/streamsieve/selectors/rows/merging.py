@@ -29,6 +29,7 @@ means and squared deviations of dense ones are combined by the formula of Chan, 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from functools import reduce
 from typing import TYPE_CHECKING, Any, cast
@@ -97,7 +98,7 @@ def merge_models(
     first = learners[0]
     memories = [learner.memory for learner in learners]
     check_same_choices(memories, first.warm_rows)
-    rule, merge_rule = cast("MergingRule[Any]", first.rule), MergeRule.of(learners, divisor)
+    rule, merge_rule = cast("MergingRule[Any]", first.rule), make_merge_rule(learners, divisor)
     ids, direct = ids_of_all(memories)
     target = first.memory.target.merge([member.target for member in memories[1:]])
     memory = first.make_memory(target, first.memory.declared_width, first.memory.budget)
@@ -127,6 +128,16 @@ def merge_models(
     first._memory = memory
     first.features.start(memory.width, names_of(learners) or None)
     return method.load(first.model()).model()
+
+
+def make_merge_rule(learners: Sequence[RowLearner], divisor: float | None) -> MergeRule:
+    """Return the rule for base and parts; ``divisor`` replaces the multiplier of rows."""
+    base, *parts = learners
+    half_life = math.inf if base.options.forget is None else base.options.forget
+    retained = tuple(2.0 ** (-(part.n_learned - base.n_learned) / half_life) for part in parts)
+    return MergeRule(
+        retained, 1.0 / (parts[0].memory.row_multiplier if divisor is None else divisor)
+    )
 
 
 def merge_states(
@@ -195,26 +206,28 @@ def load_learners(method: Method, base: Model, parts: Sequence[Model]) -> list[R
     for name, learner in zip(models, learners, strict=True):
         memory = learner.memory
         names = names_of([learner])
-        if names != feature_names[: len(names)] or bool(names) != bool(feature_names):
-            raise UsageError(f"{name} has feature names that differ from those of another part")
-        if learner.features.encoding != learners[0].features.encoding:
-            raise UsageError(f"{name} encodes the columns of tables differently from the base")
-        if learner is not learners[0] and memory.row_multiplier != expected:
-            raise UsageError(
-                f"the rows of {name} count {memory.row_multiplier:,} times, and those of part 1"
-                f" {expected:,}"
-                " times"
-            )
-        if memory.budget != first.budget:
-            raise UsageError(
-                f"{name} has a budget of {memory.budget:,} and the base one of {first.budget:,}"
-            )
-        if (memory.counts < first.counts).any() or (
-            rows_of(memory.target) < rows_of(first.target)
-        ).any():
-            raise UsageError(
-                f"{name} has learned less than the base; every part must continue from the base"
-            )
+        faults = {
+            f"{name} has feature names that differ from those of another part": (
+                names != feature_names[: len(names)] or bool(names) != bool(feature_names)
+            ),
+            f"{name} encodes the columns of tables differently from the base": (
+                learner.features.encoding != learners[0].features.encoding
+            ),
+            f"the rows of {name} count {memory.row_multiplier:,} times, and those of part 1"
+            f" {expected:,} times": (
+                learner is not learners[0] and memory.row_multiplier != expected
+            ),
+            f"{name} has a budget of {memory.budget:,} and the base one of {first.budget:,}": (
+                memory.budget != first.budget
+            ),
+            f"{name} has learned less than the base; every part must continue from the base": (
+                (memory.counts < first.counts).any()
+                or (rows_of(memory.target) < rows_of(first.target)).any()
+            ),
+        }
+        for fault, is_present in faults.items():
+            if is_present:
+                raise UsageError(fault)
     return learners
 
 
@@ -280,13 +293,11 @@ def touched_ids(memory: RowMemory[Any]) -> I64:
     columns = [
         column for _, _, array in memory.per_feature_arrays() for column in np.atleast_2d(array.T)
     ]
-    touched = [np.empty(0, np.int64)]
-    for at in range(0, memory.room(), CHUNK):
-        touched.append(
-            at
-            + np.flatnonzero(reduce(np.logical_or, (column[at : at + CHUNK] for column in columns)))
-        )
-    return np.concatenate(touched)
+    touched = [
+        at + np.flatnonzero(reduce(np.logical_or, (column[at : at + CHUNK] for column in columns)))
+        for at in range(0, memory.room(), CHUNK)
+    ]
+    return np.concatenate([np.empty(0, np.int64), *touched])
 
 
 def ids_of_all(memories: Sequence[RowMemory[Any]]) -> tuple[I64, bool]:
@@ -418,9 +429,8 @@ def merge_scaling(memories: Sequence[RowMemory[S]]) -> AutoScaling | None:
     if memories[0].warm_up is not None:  # it has no rows
         base = AutoScaling(choice)
     moments = [column_moments.moments for column_moments in (base, *scalings)]
-    rows = [float(column_moments.seen[0]) for column_moments in moments]
     means, deviations = combine_moments(
-        rows,
+        [float(column_moments.seen[0]) for column_moments in moments],
         [np.stack([column_moments.means, column_moments.deviations]) for column_moments in moments],
     )
     return AutoScaling(

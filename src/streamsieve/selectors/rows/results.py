@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,8 +19,9 @@ from ..base import Counters, Results, ResultSummary
 from ..diagnosis import DataSample, Finding
 from ..prediction import Predictor
 from ..serial import alone
-from .curves import complete_curve
+from .curves import grid_of
 from .diagnosis import diagnose_rows
+from .memory import RowMemory
 from .merging import estimates_of
 from .rules import Kept
 from .targets import Classes, Numbers
@@ -126,8 +128,9 @@ class RowResults(Results):
     def answering_state(self) -> tuple[Any, F64 | None]:
         """Return the state that predicts, and its calibration if it is that of a small budget."""
         memory = self.memory
-        chooses = self.options.chooses_budget and memory.small_budgets is not None
-        small = memory.small_budgets.find_for(self.n_features_selected_) if chooses else None
+        budgets = memory.small_budgets.members if memory.small_budgets is not None else ()
+        wanted = self.n_features_selected_ if self.options.chooses_budget else memory.budget
+        small = next((small for small in budgets if small.budget >= wanted), None)
         return (memory.state, None) if small is None else (small.state, small.calibration)
 
     @alone
@@ -243,11 +246,7 @@ class RowResults(Results):
         return ResultSummary(mistakes, updates, curve, details=details)
 
     def findings(self, selection: Selection, sample: DataSample) -> list[Finding]:
-        row_findings = [self.rule.finding(self.answering_state[0]), *diagnose_rows(self, sample)]
-        return [
-            *(finding for finding in row_findings if finding is not None),
-            *super().findings(selection, sample),
-        ]
+        return [*diagnose_rows(self, sample), *super().findings(selection, sample)]
 
     def evidence(self, selection: Selection) -> F64 | None:
         """Return precisions, or sizes of weights, of each selected feature.
@@ -271,6 +270,17 @@ def kept_precisions(state: Any, indices: I64) -> F64:
     slots = order[np.searchsorted(kept[order], indices)]
     excess = state.excess.reshape(state.excess.shape[0], -1)[slots].astype(np.float64)
     return np.asarray(excess * float(state.scale[0]))
+
+
+def complete_curve(memory: RowMemory[Any], curve: bool | Sequence[int]) -> Curve:
+    """Return the curve of a learner, including its small budgets."""
+    if memory.curve is None:
+        raise AttributeError(
+            "curve_ requires learning with curve=True, a grid, or n_features_to_select='auto'"
+        )
+    if memory.small_budgets is None:
+        return memory.curve
+    return memory.small_budgets.join_curves(memory.curve, grid_of(curve, memory.budget))
 
 
 def find_chosen(results: RowResults) -> tuple[Curve | None, int]:

@@ -1,20 +1,24 @@
-"""Rules: how methods learn from rows."""
+"""Rules: how methods learn from rows, and checks of their states before a kernel uses them."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...blocks import RowBlock
 from ...kernels.rows.batch import Rows
 from ...kernels.rows.curve import Curve
-from ...kernels.rows.scaling import NORMS, ROWS
+from ...kernels.rows.members import KEPT
+from ...kernels.rows.scaling import COUNTED, NORMS, ROWS, SQUARES
 from ...kernels.rows.scores import score_rows
+from ...kernels.rows.storing import BITS_OF_INFINITY
 from ...kernels.types import F64, I64
 from ...state import State, empty, negate
-from ..diagnosis import Finding
+from ..parameters import ensure
 from ..prediction import Scorer, Squares
 from .addresses import Addresses, look_up, table_addresses
 from .inputs import scale_to_unit_length
@@ -23,6 +27,9 @@ if TYPE_CHECKING:
     from .estimates import Estimates, MergeRule, Positions
     from .memory import RowMemory
     from .results import RowResults
+
+MAX_ROW_LENGTH = 1e43  # a billion values that are the largest in float32
+CHECKED_ENTRIES = 1 << 24  # at a time: comparing a billion takes a billion bytes
 
 
 class RowState(State, Protocol):
@@ -46,7 +53,7 @@ class Kept(NamedTuple):
     scores: F64
 
 
-class RowRule(Generic[S]):
+class RowRule(ABC, Generic[S]):
     """A rule of learning from rows: its state, how rows change it, which features it keeps.
 
     A rule is made from parameters; everything learned is in the state and the memory around it. In
@@ -65,15 +72,15 @@ class RowRule(Generic[S]):
         """Return a new state without features, with ``n_vectors`` vectors of weights."""
         return cast(S, empty(self.state_type, features=0, budget=budget, vectors=n_vectors))
 
+    @abstractmethod
     def update(
         self, state: S, ids: I64, rows: Rows, curve: Curve | None, memory: RowMemory[Any]
     ) -> None:
         """Learn rows whose ``indices`` are positions; ``ids``, if not empty, maps them to ids."""
-        raise NotImplementedError
 
+    @abstractmethod
     def kept(self, state: S, addresses: Addresses) -> Kept:
         """Return the kept features; ``addresses`` map positions to features."""
-        raise NotImplementedError
 
     def bias(self, state: S) -> F64:
         """Return the weights of the intercept."""
@@ -105,8 +112,16 @@ class RowRule(Generic[S]):
                     )
                 block, unit_length = scale_to_unit_length(block, squares), False
             scores = np.tile(intercept, (block.n_rows, 1))
-            rows = block.indptr, block.indices, block.values
-            score_rows(lookup.table, lookup.ids, weights, *rows, unit_length, scores)
+            score_rows(
+                lookup.table,
+                lookup.ids,
+                weights,
+                block.indptr,
+                block.indices,
+                block.values,
+                unit_length,
+                scores,
+            )
             return scores[:, 0] if weights.shape[1] == 1 else scores
 
         return score
@@ -119,10 +134,6 @@ class RowRule(Generic[S]):
     def check(self, state: S, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
         """Raise ValueError if the arrays of a state from a file are inconsistent."""
 
-    def finding(self, state: S) -> Finding | None:
-        """Return a remark on the numbers in a state, or None."""
-        return None
-
 
 class MergingRule(RowRule[S]):
     """A rule with a precision for every weight.
@@ -130,13 +141,13 @@ class MergingRule(RowRule[S]):
     Models that learned different rows can be merged.
     """
 
+    @abstractmethod
     def stored(self, state: S, positions: Positions) -> Estimates:
         """Return the estimates at some positions; precisions are divided by the scale."""
-        raise NotImplementedError
 
+    @abstractmethod
     def cells(self, estimates: Estimates) -> Any:
         """Return the ``cells`` of the state for features that are not kept."""
-        raise NotImplementedError
 
     def keys(self, estimates: Estimates) -> F64:
         """Return the keys by which features are kept, where the budget limits predictions."""
@@ -155,3 +166,115 @@ class MergingRule(RowRule[S]):
 
     def merge_sums(self, state: S, states: Sequence[S], merge_rule: MergeRule) -> None:
         """Set the sums over rows that a state has beside its counts."""
+
+
+# ---- states from files
+
+
+def kept_count(counts: NDArray[np.int64], budget: int) -> int:
+    """Return the number of slots in use; raise ValueError if it exceeds the budget."""
+    kept = int(counts[KEPT])
+    ensure(0 <= kept <= budget, f"{kept:,} features are kept, with a budget of {budget:,}")
+    return kept
+
+
+def check_members(
+    cells: NDArray[np.integer[Any]],
+    names_of_slots: int,
+    member: NDArray[np.int64],
+    member_id: NDArray[np.int64],
+    ids: NDArray[np.int64],
+) -> None:
+    """Raise ValueError unless cells and slots refer to one another.
+
+    Every used slot has one feature, by its id, and no other cell points at a slot. A cell, one per
+    feature, points at slot 0, 1, 2, ... by 1, 2, 3, ... times ``names_of_slots``, which is 1 or -1;
+    ``member`` and ``member_id`` are those of the slots in use.
+    """
+    kept = member.size
+    ensure(not kept or 0 <= member.min() <= member.max() < cells.size, "a kept feature has no cell")
+    ensure(
+        np.array_equal(cells[member], names_of_slots * np.arange(1, kept + 1)),
+        "cells and slots do not point at one another",
+    )
+    parts = (cells[at : at + CHECKED_ENTRIES] for at in range(0, cells.size, CHECKED_ENTRIES))
+    pointing = sum(np.count_nonzero(part > 0 if names_of_slots > 0 else part < 0) for part in parts)
+    ensure(pointing == kept, "a cell points at a slot of another feature")
+    ensure(
+        np.array_equal(member_id, ids[member] if ids.size else member),
+        "kept features have wrong ids",
+    )
+
+
+def check_numbers(cells: NDArray[np.float32], flags: NDArray[np.int32]) -> None:
+    """Raise ValueError unless cells hold numbers or name slots.
+
+    The first entry of a cell, in ``flags``, may be infinite.
+    """
+    for at in range(0, len(cells), CHECKED_ENTRIES):
+        part, first = cells[at : at + CHECKED_ENTRIES], flags[at : at + CHECKED_ENTRIES]
+        ensure(
+            (np.isfinite(part[:, 1:]).all(axis=1) | (first < 0)).all()
+            and (first <= BITS_OF_INFINITY).all(),
+            "a cell holds a value that is not a number",
+        )
+
+
+def check_cells(
+    cells: NDArray[Any],
+    n_vectors: int,
+    member: NDArray[np.int64],
+    member_id: NDArray[np.int64],
+    width: int,
+) -> None:
+    """Raise ValueError unless shared cells and slots are valid.
+
+    Cells must have precisions above their start, and every slot one feature, by its id.
+    """
+    bounds, per_class = cells[:, : -2 * n_vectors], cells[:, -2 * n_vectors :]
+    ensure(
+        (per_class[:, ::2] >= 0).all() and (bounds >= 0).all(),
+        "a cell has a precision below its start",
+    )
+    ensure(
+        np.unique(member_id).size == member_id.size and np.array_equal(member, member_id),
+        "a feature is kept twice",
+    )
+    ensure(member_id.max(initial=0) < max(width, 1), "a kept feature is beyond the width")
+
+
+def check_heap(state: Any, kept: int) -> None:
+    """Raise ValueError unless the heap has every slot once and in order.
+
+    Slots must know their place in the heap. The smaller key comes first, of equal keys the higher
+    id.
+    """
+    slots = state.heap[:kept]
+    ensure(
+        np.array_equal(np.sort(slots), np.arange(kept)),
+        "a slot is not in the heap, or appears in it twice",
+    )
+    key, feature = state.key[slots], state.member_id[slots]
+    parents, children = (np.arange(1, kept) - 1) // 2, np.arange(1, kept)
+    is_wrong = (key[children] < key[parents]) | (
+        (key[children] == key[parents]) & (feature[children] > feature[parents])
+    )
+    ensure(not is_wrong.any(), "the heap is not in order")
+    ensure(
+        np.array_equal(state.heap_position[slots], np.arange(kept)),
+        "a slot is not at its recorded place in the heap",
+    )
+
+
+def check_totals(totals: NDArray[np.float64]) -> None:
+    """Raise ValueError unless the mean length of rows, and their mean square, are possible.
+
+    The bounds are those of rows of float32.
+    """
+    check_mean(totals[NORMS], totals[ROWS], MAX_ROW_LENGTH)
+    check_mean(totals[SQUARES], totals[COUNTED], MAX_ROW_LENGTH**2)
+
+
+def check_mean(total: float, count: float, maximum: float) -> None:
+    """Raise ValueError if a mean over rows is larger than the maximum."""
+    ensure(total <= maximum * count, "the mean length of its rows is too large")

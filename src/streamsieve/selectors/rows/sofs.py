@@ -5,6 +5,7 @@ Weights with a precision each, of which the best are kept.
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -24,16 +25,26 @@ from ...kernels.types import F64, I32, I64
 from ...state import empty, negate
 from ...targets import ONLY_NUMBERS
 from ..base import ClassWeight, Method
-from ..diagnosis import Finding
 from ..parameters import GAMMAS, YES_OR_NO, between, ensure, one_of, parameter, together
-from . import integrity, options
+from . import options
 from .addresses import Addresses
-from .diagnosis import check_precisions
 from .estimates import Estimates, MergeRule, Positions, merge_error_scales, to_stored
 from .inputs import AUTO, intercept_share
 from .learner import RowLearner
 from .memory import RowMemory
-from .rules import Kept, MergingRule, RowRule, S
+from .rules import (
+    MAX_ROW_LENGTH,
+    Kept,
+    MergingRule,
+    RowRule,
+    S,
+    check_cells,
+    check_heap,
+    check_mean,
+    check_members,
+    check_numbers,
+    kept_count,
+)
 
 UPDATES = {"max_score": MAX_SCORE, "uniform": UNIFORM}
 MAX_LENGTH = 10.0  # times the mean squared length; longer rows are scaled down
@@ -266,8 +277,12 @@ class SOFSRegressorParameters(options.BudgetOrAuto):
 
     def rule_for(self, n_vectors: int) -> RowRule[Any]:
         """Return the rule that learns from rows."""
-        common = self.gamma, decay_of(self.forget), intercept_share(self.fit_intercept)
-        return SignalRule(*common, clips=self.loss == "huber")
+        return SignalRule(
+            self.gamma,
+            decay_of(self.forget),
+            intercept_share(self.fit_intercept),
+            clips=self.loss == "huber",
+        )
 
 
 SOFS_REGRESSOR = Method(
@@ -325,9 +340,9 @@ class SecondOrderRule(MergingRule[S]):
         """Return the entry of every feature that names the slot of a kept one."""
         return np.asarray(state._asdict()["cells"].view(np.int32)[:, 0])
 
+    @abstractmethod
     def scores(self, state: Any, kept: int) -> F64:
         """Return the scores of the features in the first ``kept`` slots."""
-        raise NotImplementedError
 
     def kept(self, state: Any, addresses: Addresses) -> Kept:
         kept = state.counts[KEPT]
@@ -347,9 +362,6 @@ class SecondOrderRule(MergingRule[S]):
         super().negate(state)
         if self.by_signal:
             negate(state.cells[:, 1:])
-
-    def finding(self, state: Any) -> Finding | None:
-        return check_precisions(state.excess[: state.counts[KEPT]] >= MAX_FLOAT32, self.gamma)
 
     # ---- merging
 
@@ -415,23 +427,23 @@ class SecondOrderRule(MergingRule[S]):
     # ---- states from files
 
     def check(self, state: Any, sizes: dict[str, int], ids: I64, memory: RowMemory[Any]) -> None:
-        kept = integrity.kept_count(state.counts, sizes["budget"])
+        kept = kept_count(state.counts, sizes["budget"])
         member, member_id = state.member[:kept], state.member_id[:kept]
         if memory.table_of(state) is not None:
-            integrity.check_cells(
-                state.cells, state.bias.shape[0], member, member_id, sizes["width"]
-            )
+            check_cells(state.cells, state.bias.shape[0], member, member_id, sizes["width"])
         else:
-            integrity.check_members(self.flags(state), -1, member, member_id, ids)
+            check_members(self.flags(state), -1, member, member_id, ids)
         self.check_sums(state, memory.moments.totals)
-        integrity.check_heap(state, kept)
-        bounds = state.key[:kept] <= self.present_keys(state)[:kept]
-        ensure(bounds.all(), "a key in the heap is larger than that of its slot")
+        check_heap(state, kept)
+        ensure(
+            (state.key[:kept] <= self.present_keys(state)[:kept]).all(),
+            "a key in the heap is larger than that of its slot",
+        )
 
     def check_sums(self, state: Any, totals: F64) -> None:
         """Raise ValueError if cells or sums over rows are invalid."""
-        integrity.check_numbers(state.cells, self.flags(state))
-        integrity.check_mean(state.kept_squares[0], totals[COUNTED], integrity.MAX_ROW_LENGTH**2)
+        check_numbers(state.cells, self.flags(state))
+        check_mean(state.kept_squares[0], totals[COUNTED], MAX_ROW_LENGTH**2)
 
 
 @dataclass(frozen=True)
@@ -513,9 +525,12 @@ class ManyClassesRule(SecondOrderRule[SecondOrderState]):
     steps: int = MAX_SCORE  # the classes that are updated: MAX_SCORE or UNIFORM
 
     def start(self, budget: int, n_vectors: int) -> SecondOrderState:
-        width = self.per_class * n_vectors + 1
         return empty(
-            SecondOrderState, features=0, budget=budget, vectors=n_vectors, cell_width=width
+            SecondOrderState,
+            features=0,
+            budget=budget,
+            vectors=n_vectors,
+            cell_width=self.per_class * n_vectors + 1,
         )
 
     def update(

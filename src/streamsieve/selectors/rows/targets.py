@@ -40,7 +40,7 @@ from .calibration import (
     merge_calibrations,
     swap_calibration,
 )
-from .curves import choose_by_accuracy, choose_by_error
+from .curves import choose_by_accuracy
 from .estimates import combine_moments, sum_increments
 from .weights import check_class_weight_keys, check_weight_products, row_weights
 
@@ -335,7 +335,13 @@ class Numbers:
         return {"r2": 1.0 - curve.errors / (self.totals[DEVIATIONS] or 1.0)}
 
     def choose_number(self, curve: Curve, n_rows: int) -> int:
-        return choose_by_error(curve.errors, n_rows)
+        """Return the first index whose squared error is within one standard error of the least.
+
+        Errors are treated as normal: then the variance of their squares is twice the square of
+        their mean.
+        """
+        largest = float(curve.errors.min()) * (1.0 + np.sqrt(2.0 / n_rows))
+        return int(np.flatnonzero(curve.errors <= largest)[0])
 
     def describe_weights(self, weights: F64) -> dict[str, Any]:
         return {"weights": weights[:, 0].tolist()}

@@ -123,9 +123,10 @@ class WarmUp:
 
         Raise DataError if there is too little memory left to choose scales from them.
         """
-        what = f"the first {self.n_rows:,} rows, from which scales are chosen,"
         refuse_beyond_memory(
-            CHOICE_BYTES * self.n_nonzero, what, "set another normalize, such as 'l2'"
+            CHOICE_BYTES * self.n_nonzero,
+            f"the first {self.n_rows:,} rows, from which scales are chosen,",
+            "set another normalize, such as 'l2'",
         )
         self.blocks = [RowBlock.joined(self.blocks)]
         self.answers = [np.concatenate(self.answers)]
