@@ -205,8 +205,8 @@ class ParquetFile(BatchFile):
     def batches(
         self, columns: list[str], first: int, stop: int, batch_size: int
     ) -> Iterator[pa.RecordBatch]:
-        state, starts = self.state.begin(str(self.path), self.path), self.starts()
-        with self.open_reader() as file:
+        with self.state.read(str(self.path), self.path), self.open_reader() as file:
+            starts = self.starts()
             groups = [
                 number
                 for number, start in enumerate(starts[:-1])
@@ -219,7 +219,6 @@ class ParquetFile(BatchFile):
                 if begin < end:
                     yield batch.slice(begin - row, end - begin)
                 row += batch.num_rows
-        state.check_unchanged(str(self.path), self.path)
 
     def read(self, columns: list[str], first: int, stop: int) -> pa.Table:
         with self.open_reader() as file:
@@ -261,15 +260,13 @@ class ParquetFile(BatchFile):
     def section_batches(
         self, columns: list[str], sections: Sequence[int] | None
     ) -> Iterator[pa.RecordBatch]:
-        state = self.state.begin(str(self.path), self.path)
-        with self.open_reader() as file:
+        with self.state.read(str(self.path), self.path), self.open_reader() as file:
             for number in range(file.num_row_groups) if sections is None else sections:
                 # Sized group by group, as some columns are a thousand times longer than others.
                 group = file.metadata.row_group(number)
                 records = int(block_nonzeros() * group.num_rows / max(1, entries_of(group)))
                 batch_size = max(1, min(records, columns_per_block()))
                 yield from file.iter_batches(batch_size, row_groups=[number], columns=columns)
-        state.check_unchanged(str(self.path), self.path)
 
 
 def refuse_large_groups(
@@ -398,11 +395,9 @@ class ArrowFile(BatchFile):
     def section_batches(
         self, columns: list[str], sections: Sequence[int] | None
     ) -> Iterator[pa.RecordBatch]:
-        state = self.state.begin(str(self.path), self.path)
-        with self.open_reader() as file:
+        with self.state.read(str(self.path), self.path) as state, self.open_reader() as file:
             for number in range(file.num_record_batches) if sections is None else sections:
                 state.check_unchanged(str(self.path), self.path)
                 batch = file.get_batch(number)
                 batch.validate()
                 yield batch
-        state.check_unchanged(str(self.path), self.path)

@@ -8,6 +8,8 @@ within a tick of the file system's clock (some milliseconds) that keeps the size
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -46,6 +48,13 @@ class FileState(NamedTuple):
         if state.size != self.size or (state.process == self.process and state != self):
             raise DataError(f"{name}: has changed since it was opened; open it again")
         return state
+
+    @contextmanager
+    def read(self, name: str, file: Path | int) -> Iterator[FileState]:
+        """Yield the state at the start of a pass; raise DataError if the file changes."""
+        state = self.begin(name, file)
+        yield state
+        state.check_unchanged(name, file)
 
     def check_unchanged(self, name: str, file: Path | int) -> None:
         """Raise DataError if a file has changed since a pass began with this state.
