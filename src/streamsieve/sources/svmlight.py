@@ -89,22 +89,23 @@ class SvmlightSource(Source):
 
     def _parse_file(self) -> Generator[_Parsed]:
         """Read and parse spans of the file on several threads at once."""
-        with self.path.open("rb") as file:
-            descriptor, end = file.fileno(), self._start + (self.facts.n_bytes or 0)
-            file_state = self._file.begin(self.name, descriptor)
+        end = self._start + (self.facts.n_bytes or 0)
+        with (
+            self.path.open("rb") as file,
+            self._file.read(self.name, file.fileno()) as file_state,
+        ):
 
             def parse(start: int) -> _Parsed:
                 stop = min(start + self.chunk_bytes, end)
-                return self._parse(
-                    lines_of_span(descriptor, start, stop, file_state, self.name),
-                    stop - self._start,
+                text = lines_of_span(file.fileno(), start, stop, file_state, self.name)
+                return _Parsed(
+                    *parse_text(text, self.facts.first_id, self.name), stop - self._start
                 )
 
             threads = reading_threads()
             yield from ordered_map(
                 parse, range(self._start, end, self.chunk_bytes), threads, threads + 1
             )
-            file_state.check_unchanged(self.name, descriptor)
 
     def _parse_stream(self) -> Generator[_Parsed]:
         """Decompress one stream of bytes on one thread and parse it on others."""
@@ -130,7 +131,8 @@ class SvmlightSource(Source):
                 # too late to check which selection the features belong to
                 if not self.rewindable and MARKED.match(chunk[0]):
                     raise DataError(f"{self.name}: these rows are renumbered; give them as a file")
-                return self._parse(np.frombuffer(chunk[0], np.uint8), chunk[1])
+                text = np.frombuffer(chunk[0], np.uint8)
+                return _Parsed(*parse_text(text, self.facts.first_id, self.name), chunk[1])
 
             threads = reading_threads()
             yield from ordered_map(parse, read_ahead(chunks(), threads + 1), threads, threads + 1)
@@ -141,12 +143,13 @@ class SvmlightSource(Source):
         labelled: bool | None = None  # not known before the first row
         with closing(parts):
             for part in parts:
+                lines += part.lines
                 if isinstance(part.result, Fault):
                     if self.rewindable:
                         self._file.check_unchanged(self.name, self.path)
-                    line = self._lines_before() + lines + part.lines + 1
-                    raise DataError(f"{self.name}:{line}: {part.result.message}")
-                lines += part.lines
+                        with self.path.open("rb") as file:
+                            lines += count_lines(file, self._start)
+                    raise DataError(f"{self.name}:{lines + 1}: {part.result.message}")
                 self.bytes_read = part.end
                 if part.result.n_rows:
                     if labelled is not None and labelled != (part.result.y is not None):
@@ -160,16 +163,6 @@ class SvmlightSource(Source):
             raise NoRowsError(
                 f"{self.name}: holds no rows; an svmlight line is 'label index:value ...'"
             )
-
-    def _lines_before(self) -> int:
-        """Return the number of lines of the file before those of this source."""
-        if not self._start:
-            return 0
-        with self.path.open("rb") as file:
-            return count_lines(file, self._start)
-
-    def _parse(self, text: Bytes, end: int) -> _Parsed:
-        return _Parsed(*parse_text(text, self.facts.first_id, self.name), end)
 
     def _shards(self, n: int) -> list[Source]:
         if not self.facts.splittable:
