@@ -56,8 +56,16 @@ def transpose_matrix(
     ids: NDArray[np.int64] | None = None,
 ) -> MatrixColumns:
     """Return the columns of rows, from a matrix of them in memory."""
-    facts = {"value_type": np.float32, "first_id": source.facts.first_id}
-    return MatrixColumns(source.name, matrix, y, n_features, ids, source.feature_names, **facts)
+    return MatrixColumns(
+        source.name,
+        matrix,
+        y,
+        n_features,
+        ids,
+        source.feature_names,
+        value_type=np.float32,
+        first_id=source.facts.first_id,
+    )
 
 
 def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> NDArray[Any]:
