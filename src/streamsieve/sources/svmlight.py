@@ -70,7 +70,7 @@ class SvmlightSource(Source):
         self, path: str | Path, zero_based: bool = False, chunk_bytes: int = CHUNK_BYTES
     ) -> None:
         self.path = Path(path)
-        self.zero_based, self.chunk_bytes = zero_based, chunk_bytes
+        self.chunk_bytes = chunk_bytes
         self.compression = split_suffix(self.path)[1]
         self._start = 0  # of the lines in the file
         facts = SourceFacts(str(path), first_id=0 if zero_based else 1)
