@@ -16,7 +16,7 @@ import shutil
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from io import BufferedRandom
 from pathlib import Path
@@ -159,10 +159,7 @@ class WorkFolder:
                 or not sizes["rows"]
                 or not sizes["used"]
                 or (np.diff(used) <= 0).any()
-            ):
-                return None
-            if (
-                int(used[-1]) << shift >= width
+                or int(used[-1]) << shift >= width
                 or int(arrays["counts"].max()) > sizes["rows"] << shift
             ):
                 return None
@@ -221,7 +218,7 @@ class WorkFolder:
 
     def _read_note(self, path: Path, sizes: NDArray[np.int64], n_rows: int) -> FillProgress | None:
         """Return how far the buckets were filled, if the note about it is consistent."""
-        try:
+        with suppress(*UNREADABLE):
             header, arrays = _load(path / NOTE, (sizes.size << 5) + (1 << 16))
             check_arrays(arrays, NOTE_SCHEMA, {"buckets": sizes.size})
             rows, filled = _count(header, "rows", n_rows), arrays["filled"]
@@ -236,8 +233,6 @@ class WorkFolder:
                 and (filled <= sizes).all()
             ):
                 return FillProgress(rows, filled, arrays["sums"])
-        except UNREADABLE:
-            pass
         return None
 
     def save_progress(self, file: BufferedRandom, filled: FillProgress) -> None:
@@ -299,15 +294,13 @@ def _new_folder(output: Path) -> tuple[Path, int]:
 
 def _remove(path: Path, descriptor: int) -> None:
     """Remove the known files of an open folder, and the folder if it has no other files."""
-    try:
+    with suppress(OSError):  # if there is an unknown file, it stays
         for name in os.listdir(descriptor):
             partial = any(is_partial(name, path / known_name) for known_name in FILES)
             mode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode
             if (name in FILES or partial) and stat.S_ISREG(mode):
                 os.unlink(name, dir_fd=descriptor)
         path.rmdir()
-    except OSError:  # there is an unknown file, and it stays
-        pass
 
 
 def _load(path: Path, most: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
