@@ -278,18 +278,18 @@ def refuse_large_groups(
     """
     selected = set(columns)
     for number in groups:
-        leaves = leaves_of(file.metadata.row_group(number))
         sizes = [
             leaf.total_uncompressed_size
-            for leaf in leaves
+            for leaf in leaves_of(file.metadata.row_group(number))
             if leaf.path_in_schema.split(".")[0] in selected
         ]
         needed = sum(min(size, BUFFER) + 2 * min(size, PAGE) for size in sizes)
         unit = "column" if len(sizes) == 1 else "columns"
-        subject = (
-            f"{path}: {len(sizes):,} {unit} of row group {number + 1}, which are read together,"
+        refuse_beyond_memory(
+            needed,
+            f"{path}: {len(sizes):,} {unit} of row group {number + 1}, which are read together,",
+            "write the file with smaller row groups",
         )
-        refuse_beyond_memory(needed, subject, "write the file with smaller row groups")
 
 
 def groups_of(file: pq.ParquetFile) -> list[pq.RowGroupMetaData]:
