@@ -16,12 +16,12 @@ import shutil
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
 from io import BufferedRandom
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +83,7 @@ class FillProgress(NamedTuple):
     sums: NDArray[np.uint32]  # check sums of these entries
 
 
-class WorkFolder:
+class WorkFolder(AbstractContextManager["WorkFolder"]):
     """The folder in which an output is transposed; removed in the end, unless it can be resumed."""
 
     def __init__(self, output: Path, stamp: dict[str, Any]) -> None:
@@ -91,9 +91,6 @@ class WorkFolder:
         self.stamp = json.dumps(stamp, sort_keys=True)
         self.path: Path | None = None
         self._lock = -1
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         ended = error is None or isinstance(error, DataError | UsageError)
@@ -133,10 +130,10 @@ class WorkFolder:
             survey = self._read_survey(path) if state == "ours" and result is None else None
             if survey is not None:
                 result, self.path, self._lock = survey, path, descriptor
-                continue
-            if state == "ours":
-                _remove(path, descriptor)
-            os.close(descriptor)
+            else:
+                if state == "ours":
+                    _remove(path, descriptor)
+                os.close(descriptor)
         return result
 
     def _read_survey(self, path: Path) -> EntryCounts | None:
