@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -49,22 +47,24 @@ class ArraySource(Source, ColumnSource):
             raise DataError(f"{prefix(name)}the data has no columns")
         if self.y is not None and len(self.y) != n_rows:
             raise DataError(f"{prefix(name)}{n_rows} rows but {len(self.y)} labels")
-        facts = SourceFacts(
-            name,
-            n_rows,
-            width,
-            names if feature_names is None else feature_names,
-            has_labels=y is not None,
-            splittable=True,
-            columns_splittable=True,
-            value_type=np.float32 if self.matrix.dtype == np.float32 else np.float64,
+        super().__init__(
+            SourceFacts(
+                name,
+                n_rows,
+                width,
+                names if feature_names is None else feature_names,
+                has_labels=y is not None,
+                splittable=True,
+                columns_splittable=True,
+                value_type=np.float32 if self.matrix.dtype == np.float32 else np.float64,
+            )
         )
-        super().__init__(facts)
         self.block_rows, self.sample_weight = block_rows, sample_weight
         self._first_row = 0  # not 0 in a shard
 
     def keep_features(self, kept: KeptFeatures) -> DataSource:
-        source, mask = copy(self), kept.among(np.arange(self.n_features or 0))
+        source = self.with_facts(kept=kept.joined(self.facts.kept))
+        mask = kept.among(np.arange(self.n_features or 0))
         if is_sparse(self.matrix):
             from scipy.sparse import diags_array
 
@@ -73,11 +73,11 @@ class ArraySource(Source, ColumnSource):
             )
         else:
             source.matrix = np.where(mask, self.matrix, self.matrix.dtype.type(0))
-        source.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
         return source
 
     def named(self, names: NDArray[Any], origin: str) -> DataSource:
-        source, width = copy(self), names.size
+        width = names.size
+        source = self.with_facts(n_features=width, feature_names=names)
         if width > (self.n_features or 0):
             if not is_sparse(self.matrix):
                 raise DataError(
@@ -87,7 +87,6 @@ class ArraySource(Source, ColumnSource):
             # Of a new matrix with the same arrays, ``resize`` changes the shape alone.
             source.matrix = type(self.matrix)(self.matrix)
             source.matrix.resize(self.matrix.shape[0], width)
-        source.facts = replace(self.facts, n_features=width, feature_names=names)
         return source
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -142,9 +141,8 @@ class ArraySource(Source, ColumnSource):
         ]
 
     def _part(self, matrix: Any, start: int, stop: int) -> Source:
-        part = copy(self)
+        part = self.with_facts(n_rows=stop - start)
         part.matrix, part._first_row = rows_of(matrix, start, stop), self._first_row + start
-        part.facts = replace(self.facts, n_rows=stop - start)
         part.y = None if self.y is None else self.y[start:stop]
         part.sample_weight = None if self.sample_weight is None else self.sample_weight[start:stop]
         return part

@@ -10,8 +10,6 @@ value.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -122,14 +120,11 @@ class ColumnListSource(Source, RangedColumns):
         return {name: value for name, value in self.__dict__.items() if name != "y"}
 
     def keep_features(self, kept: KeptFeatures) -> DataSource:
-        source = copy(self)
-        source.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
-        return source
+        return self.with_facts(kept=kept.joined(self.facts.kept))
 
     def named(self, names: NDArray[Any], origin: str) -> DataSource:
-        source = copy(self)
+        source = self.with_facts(n_features=names.size, names_in_blocks=True)
         source._given_names = names
-        source.facts = replace(self.facts, n_features=names.size, names_in_blocks=True)
         return source
 
     @property

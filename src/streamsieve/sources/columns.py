@@ -158,9 +158,9 @@ class MatrixColumns(ColumnSource):
             if is_sparse(self.matrix)
             else self.matrix[:, begin:end]
         )
-        part = MatrixColumns(self.name, matrix, self.y, self.n_features or 0, ids[begin:end], names)
-        part.facts = replace(
-            part.facts,
+        part = MatrixColumns(
+            self.name, matrix, self.y, self.n_features or 0, ids[begin:end], names
+        ).with_facts(
             value_type=self.facts.value_type,
             feature_names=None,
             names_in_blocks=names is not None,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import zlib
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile, ZipFile
@@ -60,9 +59,8 @@ def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> Ar
             f"{path}: not a sparse matrix as scipy.sparse.save_npz writes it, or cut short"
             f" ({error})"
         ) from error
-    source = ArraySource(matrix, y, names, str(path))
-    source.facts = replace(source.facts, renumbered=None if renumbered is None else str(renumbered))
-    return source
+    mark = None if renumbered is None else str(renumbered)
+    return ArraySource(matrix, y, names, str(path)).with_facts(renumbered=mark)
 
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:

@@ -13,7 +13,6 @@ import select
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -175,12 +174,8 @@ class SvmlightSource(Source):
         return [self._part(start, stop) for start, stop in pairwise([*starts, end])] or [self]
 
     def _part(self, start: int, stop: int) -> Source:
-        part = copy(self)
-        part._start, part.facts, part.bytes_read = (
-            start,
-            replace(self.facts, n_bytes=stop - start),
-            0,
-        )
+        part = self.with_facts(n_bytes=stop - start)
+        part._start, part.bytes_read = start, 0
         return part
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from math import log2
@@ -143,11 +142,8 @@ class GeneratedSource(Source):
         ]
 
     def _part(self, start: int, stop: int) -> Source:
-        part = copy(self)
-        part._first_row, part.facts = (
-            self._first_row + start,
-            replace(self.facts, n_rows=stop - start),
-        )
+        part = self.with_facts(n_rows=stop - start)
+        part._first_row = self._first_row + start
         return part
 
 

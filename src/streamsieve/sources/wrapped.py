@@ -7,7 +7,6 @@ data is filtered by these ids: omitted features are not read, and the others kee
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -66,9 +65,8 @@ class WrappedRows(Source):
 
     def _wrap(self, shard: Source) -> Self:
         """Return a source like this one, with the rows of a shard."""
-        part = copy(self)
+        part = self.with_facts(n_rows=shard.n_rows, n_bytes=shard.facts.n_bytes)
         part.rows, part.bytes_read = shard, 0
-        part.facts = replace(self.facts, n_rows=shard.n_rows, n_bytes=shard.facts.n_bytes)
         return part
 
 
