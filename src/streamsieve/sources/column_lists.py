@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock
+from ..blocks import ColumnBlock, RowBlock, columns_of
 from ..errors import DataError, UsageError
 from ..json_text import from_json, to_json
 from ..values import ascends, in_range
@@ -287,13 +287,11 @@ class ColumnListSource(Source, RangedColumns):
         for block in self._column_blocks(0, self.n_features or 0):
             room.take(block.n_columns, 2 * block.values.nbytes)
             parts.append(block)
-        ids = np.concatenate([np.repeat(part.ids, np.diff(part.indptr)) for part in parts])
-        rows, values = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("indices", "values")
-        )
+        columns = ColumnBlock.joined(parts or [columns_of(np.empty((self.y.size, 0)))])
         parts.clear()
-        matrix = csc_array((values, (rows, ids)), shape=(self.y.size, self.n_features or 0)).tocsr()
+        ids = np.repeat(columns.ids, np.diff(columns.indptr))
+        shape = self.y.size, self.n_features or 0
+        matrix = csc_array((columns.values, (columns.indices, ids)), shape=shape).tocsr()
         return ArraySource(matrix, self.y, self.read_feature_names(), self.name).row_blocks(missing)
 
 
