@@ -240,7 +240,8 @@ def cut_columns(
     origin: str,
 ) -> Iterator[ColumnBlock]:
     """Yield CSC arrays in blocks; without ``ids`` the columns are numbered from 0."""
-    for start, stop in line_ranges(indptr, columns_per_block(), BLOCK_VALUES):
+    ends = indptr.astype(np.int64, copy=False)  # once, not for every block
+    for start, stop in line_ranges(ends, columns_per_block(), BLOCK_VALUES):
         begin, end = indptr[start], indptr[stop]
         yield ColumnBlock(
             indptr[start : stop + 1] - begin,
