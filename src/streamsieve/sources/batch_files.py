@@ -169,9 +169,12 @@ class ParquetFile(BatchFile):
             f"{VALUES}.list.element",
             *(name for name in schema.names if name not in (INDICES, VALUES, FEATURE)),
         ]
-        encodings = dict.fromkeys(ascending, "DELTA_BINARY_PACKED")
         return pq.ParquetWriter(
-            path, schema, compression="zstd", use_dictionary=others, column_encoding=encodings
+            path,
+            schema,
+            compression="zstd",
+            use_dictionary=others,
+            column_encoding=dict.fromkeys(ascending, "DELTA_BINARY_PACKED"),
         )
 
     @contextmanager
@@ -180,13 +183,15 @@ class ParquetFile(BatchFile):
 
         Arrow's default modes would hold a whole row group or file in memory.
         """
-        limits = {
-            "thrift_string_size_limit": MAX_METADATA,
-            "thrift_container_size_limit": MAX_METADATA,
-        }
         with (
             explain_damage(self.path, "a Parquet file"),
-            pq.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER, **limits) as file,
+            pq.ParquetFile(
+                self.path,
+                pre_buffer=False,
+                buffer_size=BUFFER,
+                thrift_string_size_limit=MAX_METADATA,
+                thrift_container_size_limit=MAX_METADATA,
+            ) as file,
         ):
             yield file
 
@@ -205,7 +210,7 @@ class ParquetFile(BatchFile):
     def batches(
         self, columns: list[str], first: int, stop: int, batch_size: int
     ) -> Iterator[pa.RecordBatch]:
-        with self.state.read(str(self.path), self.path), self.open_reader() as file:
+        with self.state.watch(str(self.path), self.path), self.open_reader() as file:
             starts = self.starts()
             groups = [
                 number
@@ -260,7 +265,7 @@ class ParquetFile(BatchFile):
     def section_batches(
         self, columns: list[str], sections: Sequence[int] | None
     ) -> Iterator[pa.RecordBatch]:
-        with self.state.read(str(self.path), self.path), self.open_reader() as file:
+        with self.state.watch(str(self.path), self.path), self.open_reader() as file:
             for number in range(file.num_row_groups) if sections is None else sections:
                 # Sized group by group, as some columns are a thousand times longer than others.
                 group = file.metadata.row_group(number)
@@ -395,7 +400,7 @@ class ArrowFile(BatchFile):
     def section_batches(
         self, columns: list[str], sections: Sequence[int] | None
     ) -> Iterator[pa.RecordBatch]:
-        with self.state.read(str(self.path), self.path) as state, self.open_reader() as file:
+        with self.state.watch(str(self.path), self.path) as state, self.open_reader() as file:
             for number in range(file.num_record_batches) if sections is None else sections:
                 state.check_unchanged(str(self.path), self.path)
                 batch = file.get_batch(number)

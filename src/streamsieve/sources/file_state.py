@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -50,7 +50,7 @@ class FileState(NamedTuple):
         return state
 
     @contextmanager
-    def read(self, name: str, file: Path | int) -> Iterator[FileState]:
+    def watch(self, name: str, file: Path | int) -> Iterator[FileState]:
         """Yield the state at the start of a pass; raise DataError if the file changes."""
         state = self.begin(name, file)
         yield state
@@ -59,17 +59,15 @@ class FileState(NamedTuple):
     def check_unchanged(self, name: str, file: Path | int) -> None:
         """Raise DataError if a file has changed since a pass began with this state.
 
-        A file that was replaced has not changed.
+        A file that was removed or replaced has not changed.
         """
-        try:
+        with suppress(FileNotFoundError):
             state = self.of(file)
-        except FileNotFoundError:
-            return
-        if state.inode == self.inode and (state.size, state.modified_ns) != (
-            self.size,
-            self.modified_ns,
-        ):
-            raise self.changed(name, state.size)
+            if state.inode == self.inode and (state.size, state.modified_ns) != (
+                self.size,
+                self.modified_ns,
+            ):
+                raise self.changed(name, state.size)
 
     def changed(self, name: str, size: int) -> DataError:
         return DataError(

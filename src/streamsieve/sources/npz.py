@@ -44,8 +44,7 @@ def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> Ar
                 "write the rows as Parquet",
             )
             file.seek(0)
-            loaded: Any = load_npz(file)
-            matrix = loaded.tocsr()
+            matrix: Any = load_npz(file).tocsr()
             matrix.check_format(full_check=True)
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:

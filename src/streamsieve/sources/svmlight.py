@@ -16,7 +16,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +51,9 @@ MARK = b"# streamsieve: renumbered, k=%d, selection=%s\n"
 MARKED = re.compile(rb"# streamsieve: renumbered, k=\d+, selection=([0-9a-f]+)\s")
 MAX_MARK_LENGTH = 100  # bytes
 
+# Rows or a fault; the number of lines (before a fault); the end, from the start of the source.
+Parsed = tuple[RowBlock | Fault, int, int]
+
 
 def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> SvmlightSource:
     """Return the source of an svmlight file."""
@@ -77,36 +80,36 @@ class SvmlightSource(Source):
             facts = replace(facts, name="standard input", rewindable=False)
         else:
             self._file = FileState.of(self.path)
-            mark = read_mark(self.path, self.compression)
             facts = replace(
-                facts, n_bytes=self._file.size, renumbered=mark, splittable=not self.compression
+                facts,
+                splittable=not self.compression,
+                n_bytes=self._file.size,
+                renumbered=read_mark(self.path, self.compression),
             )
         super().__init__(facts)
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         return self._check(self._parse_file() if self.facts.splittable else self._parse_stream())
 
-    def _parse_file(self) -> Generator[_Parsed]:
+    def _parse_file(self) -> Generator[Parsed]:
         """Read and parse spans of the file on several threads at once."""
         end = self._start + (self.facts.n_bytes or 0)
         with (
             self.path.open("rb") as file,
-            self._file.read(self.name, file.fileno()) as file_state,
+            self._file.watch(self.name, file.fileno()) as file_state,
         ):
 
-            def parse(start: int) -> _Parsed:
+            def parse(start: int) -> Parsed:
                 stop = min(start + self.chunk_bytes, end)
                 text = lines_of_span(file.fileno(), start, stop, file_state, self.name)
-                return _Parsed(
-                    *parse_text(text, self.facts.first_id, self.name), stop - self._start
-                )
+                return *parse_text(text, self.facts.first_id, self.name), stop - self._start
 
             threads = reading_threads()
             yield from ordered_map(
                 parse, range(self._start, end, self.chunk_bytes), threads, threads + 1
             )
 
-    def _parse_stream(self) -> Generator[_Parsed]:
+    def _parse_stream(self) -> Generator[Parsed]:
         """Decompress one stream of bytes on one thread and parse it on others."""
         with self.path.open("rb") if self.rewindable else standard_input() as raw:
             file_state = self._file.begin(self.name, raw.fileno()) if self.rewindable else None
@@ -126,38 +129,38 @@ class SvmlightSource(Source):
                     for chunk in whole_lines(read, self.chunk_bytes, self.name):
                         yield chunk, raw.tell() if self.rewindable else 0
 
-            def parse(chunk: tuple[bytes, int]) -> _Parsed:
+            def parse(chunk: tuple[bytes, int]) -> Parsed:
                 # too late to check which selection the features belong to
                 if not self.rewindable and MARKED.match(chunk[0]):
                     raise DataError(f"{self.name}: these rows are renumbered; give them as a file")
                 text = np.frombuffer(chunk[0], np.uint8)
-                return _Parsed(*parse_text(text, self.facts.first_id, self.name), chunk[1])
+                return *parse_text(text, self.facts.first_id, self.name), chunk[1]
 
             threads = reading_threads()
             yield from ordered_map(parse, read_ahead(chunks(), threads + 1), threads, threads + 1)
 
-    def _check(self, parts: Generator[_Parsed]) -> Iterator[RowBlock]:
+    def _check(self, parts: Generator[Parsed]) -> Iterator[RowBlock]:
         """Yield the blocks of parsed parts; raise DataError with the line number for a fault."""
         lines = self.bytes_read = 0
         labelled: bool | None = None  # not known before the first row
         with closing(parts):
-            for part in parts:
-                lines += part.lines
-                if isinstance(part.result, Fault):
+            for result, n_lines, end in parts:
+                lines += n_lines
+                if isinstance(result, Fault):
                     if self.rewindable:
                         self._file.check_unchanged(self.name, self.path)
                         with self.path.open("rb") as file:
                             lines += count_lines(file, self._start)
-                    raise DataError(f"{self.name}:{lines + 1}: {part.result.message}")
-                self.bytes_read = part.end
-                if part.result.n_rows:
-                    if labelled is not None and labelled != (part.result.y is not None):
+                    raise DataError(f"{self.name}:{lines + 1}: {result.message}")
+                self.bytes_read = end
+                if result.n_rows:
+                    if labelled is not None and labelled != (result.y is not None):
                         raise DataError(
                             f"{self.name}: some rows have labels and others have none; give all"
                             " rows a label, or none"
                         )
-                    labelled = part.result.y is not None
-                    yield part.result
+                    labelled = result.y is not None
+                    yield result
         if labelled is None:
             raise NoRowsError(
                 f"{self.name}: holds no rows; an svmlight line is 'label index:value ...'"
@@ -200,12 +203,6 @@ def standard_input() -> IO[bytes]:
     if sys.stdin is None:
         raise UsageError("standard input is closed; give a file instead")
     return cast(IO[bytes], os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0))
-
-
-class _Parsed(NamedTuple):
-    result: RowBlock | Fault
-    lines: int  # the number of lines; with a fault, of those before the bad line
-    end: int  # the end of the part, from the start of the source
 
 
 def lines_of_span(descriptor: int, start: int, stop: int, file: FileState, name: str) -> Bytes:

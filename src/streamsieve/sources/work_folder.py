@@ -237,10 +237,12 @@ class WorkFolder(AbstractContextManager["WorkFolder"]):
         assert self.path is not None
         file.flush()
         os.fsync(file.fileno())
-        header = {"rows": filled.rows, "survey": self._check_sum}
-        Model(NOTE, {}, header, {"filled": filled.entries, "sums": filled.sums}).save(
-            self.path / NOTE
-        )
+        Model(
+            NOTE,
+            {},
+            {"rows": filled.rows, "survey": self._check_sum},
+            {"filled": filled.entries, "sums": filled.sums},
+        ).save(self.path / NOTE)
 
 
 # ---- folders

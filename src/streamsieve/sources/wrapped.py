@@ -217,8 +217,9 @@ class DrawnRows(WrappedRows):
         self, rows: Source, fraction: float, seed: int, held_out: bool, names: NDArray[Any] | None
     ) -> None:
         # Names come in the blocks of columns only, and rows are read here.
-        changes = {"feature_names": names, "names_in_blocks": False}
-        super().__init__(rows, n_rows=None, splittable=False, **changes)
+        super().__init__(
+            rows, n_rows=None, splittable=False, feature_names=names, names_in_blocks=False
+        )
         self.fraction, self.seed, self.held_out = fraction, seed, held_out
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:

@@ -58,8 +58,7 @@ def write_rows(
             as_table or target is not None,
             renumbered,
         )
-        rows: int = import_function(str(file_format.write_rows))(partial, blocks, layout)
-    return rows
+        return int(import_function(str(file_format.write_rows))(partial, blocks, layout))
 
 
 def write_columns(path: Path, source: ColumnSource, report: Report | None = None) -> int:
