@@ -182,7 +182,7 @@ class ColumnFeed(Feed[ColumnBlock]):
             return []
         return (
             []
-            if self.groups is not None and self.groups.n_groups < self.groups.n_features
+            if self.groups is not None and self.groups.has_several_together
             else [describe_no_groups()]
         )
 

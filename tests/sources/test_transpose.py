@@ -116,6 +116,14 @@ def test_columns_go_back_to_rows(tmp_path, memory, suffix):
     assert (tmp_path / "back.svm").read_bytes() == (tmp_path / "rows.svm").read_bytes()
 
 
+def test_rows_of_columns_without_values_are_empty(tmp_path):
+    rows, y = some_rows(width=3)
+    rows = csr_array(rows.toarray() * [1, 0, 1])
+    convert(rows, y, tmp_path / "columns.parquet", 10**9)
+    (block,) = ss.open_source(tmp_path / "columns.parquet", only=["1"]).row_blocks()
+    assert (block.n_rows, block.n_nonzero, block.y.tolist()) == (40, 0, y.tolist())
+
+
 @pytest.mark.parametrize("memory", [10**9, 40 * buckets.BYTES_TO_SORT])
 def test_ids_may_be_huge(tmp_path, memory):
     rows, y = some_rows(width=50)

@@ -429,7 +429,7 @@ def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
     ones or, for substitution, random ones.
     """
     from .. import workflow
-    from ..sources.synthetic import options_of, synthetic_source
+    from ..sources.synthetic import SOURCES, options_of
 
     allowed, given = (
         options_of(kind),
@@ -441,7 +441,7 @@ def generate(kind: str, output: Path, zero_based: bool, **options: Any) -> None:
                 f"--{name}: not supported by {kind}; expected"
                 f" {', '.join(f'--{allowed_name}' for allowed_name in allowed)}"
             )
-    written = workflow.convert(synthetic_source(kind, **given), output, zero_based=zero_based)
+    written = workflow.convert(SOURCES[kind](**given), output, zero_based=zero_based)
     remark(f"{written:,} rows written to {output}")
 
 

@@ -182,7 +182,7 @@ class ExactRows(ArraySource):
     """
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        start, matrix = 0, self._by_rows()
+        start, matrix = 0, self._in_form("csr")
         for block in super().row_blocks(missing):
             lines = rows_of(matrix, start, start + block.n_rows)
             values = (

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from copy import copy
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock, canonical, dense_block
+from ..blocks import ColumnBlock, RowBlock, canonical, dense_block, line_ranges
 from ..errors import DataError, prefix
 from ..values import check_sparse, check_usable, is_sparse, normalize_labels
 from .base import (
@@ -22,7 +20,7 @@ from .base import (
     SourceFacts,
     refuse_not_finite,
 )
-from .columns import MatrixColumns, blocks_of_columns
+from .columns import MatrixColumns, blocks_of_columns, slice_lines
 
 if TYPE_CHECKING:
     from .wrapped import KeptFeatures
@@ -49,22 +47,24 @@ class ArraySource(Source, ColumnSource):
             raise DataError(f"{prefix(name)}the data has no columns")
         if self.y is not None and len(self.y) != n_rows:
             raise DataError(f"{prefix(name)}{n_rows} rows but {len(self.y)} labels")
-        facts = SourceFacts(
-            name,
-            n_rows,
-            width,
-            names if feature_names is None else feature_names,
-            has_labels=y is not None,
-            splittable=True,
-            columns_splittable=True,
-            value_type=np.float32 if self.matrix.dtype == np.float32 else np.float64,
+        super().__init__(
+            SourceFacts(
+                name,
+                n_rows,
+                width,
+                names if feature_names is None else feature_names,
+                has_labels=y is not None,
+                splittable=True,
+                columns_splittable=True,
+                value_type=np.float32 if self.matrix.dtype == np.float32 else np.float64,
+            )
         )
-        super().__init__(facts)
         self.block_rows, self.sample_weight = block_rows, sample_weight
         self._first_row = 0  # not 0 in a shard
 
     def keep_features(self, kept: KeptFeatures) -> DataSource:
-        source, mask = copy(self), kept.among(np.arange(self.n_features or 0))
+        source = self.with_facts(kept=kept.joined(self.facts.kept))
+        mask = kept.among(np.arange(self.n_features or 0))
         if is_sparse(self.matrix):
             from scipy.sparse import diags_array
 
@@ -73,28 +73,33 @@ class ArraySource(Source, ColumnSource):
             )
         else:
             source.matrix = np.where(mask, self.matrix, self.matrix.dtype.type(0))
-        source.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
         return source
 
     def named(self, names: NDArray[Any], origin: str) -> DataSource:
-        source, width = copy(self), names.size
+        width = names.size
+        source = self.with_facts(n_features=width, feature_names=names)
         if width > (self.n_features or 0):
             if not is_sparse(self.matrix):
                 raise DataError(
                     f"{self.name}: {origin} has {width:,} names for {self.n_features:,} columns;"
                     " give one name per column"
                 )
-            source.matrix = widen_matrix(self.matrix, width)
-        source.facts = replace(self.facts, n_features=width, feature_names=names)
+            # Of a new matrix with the same arrays, ``resize`` changes the shape alone.
+            source.matrix = type(self.matrix)(self.matrix)
+            source.matrix.resize(self.matrix.shape[0], width)
         return source
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
-        n_rows, matrix = self.n_rows or 0, self._by_rows()
+        n_rows, matrix = self.n_rows or 0, self._in_form("csr")
         if not n_rows:
             raise NoRowsError(f"{prefix(self.name)}holds no rows")
-        starts = self._block_starts(matrix)
         block_of = sparse_block if is_sparse(matrix) else dense_block
-        for start, stop in zip(starts, [*starts[1:], n_rows], strict=True):
+        ends = (
+            matrix.indptr.astype(np.int64)
+            if is_sparse(matrix)
+            else np.arange(n_rows + 1) * (self.n_features or 0)
+        )
+        for start, stop in line_ranges(ends, self.block_rows or n_rows, BLOCK_VALUES):
             labels = None if self.y is None else self.y[start:stop]
             with np.errstate(over="ignore"):
                 block = block_of(rows_of(matrix, start, stop), labels, self.name)
@@ -103,35 +108,23 @@ class ArraySource(Source, ColumnSource):
             refuse_not_finite(block, self._first_row + start, self.feature_names, missing)
             yield block
 
-    def _by_rows(self) -> Any:
-        """Return the matrix, in CSR form if it is sparse."""
-        return canonical(self.matrix.tocsr()) if is_sparse(self.matrix) else self.matrix
-
-    def _block_starts(self, matrix: Any) -> list[int]:
-        """Return the number of the first row of every block."""
-        n_rows = self.n_rows or 0
-        if self.block_rows:
-            return list(range(0, n_rows, self.block_rows))
-        if is_sparse(matrix):
-            blocks = np.arange(BLOCK_VALUES, matrix.indptr[-1], BLOCK_VALUES)
-            cuts = np.searchsorted(matrix.indptr, blocks, side="right") - 1
-            return [int(cut) for cut in np.unique(np.append(0, cuts))]
-        return list(range(0, n_rows, max(1, BLOCK_VALUES // max(1, matrix.shape[1]))))
+    def _in_form(self, form: Literal["csr", "csc"]) -> Any:
+        """Return the matrix, in this form if it is sparse."""
+        return canonical(self.matrix.asformat(form)) if is_sparse(self.matrix) else self.matrix
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
         """Yield the columns in order, in blocks."""
-        return blocks_of_columns(self._by_columns(), self.feature_names, self.name)
-
-    def _by_columns(self) -> Any:
-        """Return the matrix, in CSC form if it is sparse."""
-        return canonical(self.matrix.tocsc()) if is_sparse(self.matrix) else self.matrix
+        return blocks_of_columns(self._in_form("csc"), self.feature_names, self.name)
 
     def _column_shards(self, n: int) -> list[ColumnSource]:
-        columns = MatrixColumns(
-            self.name, self._by_columns(), self.y, self.n_features or 0, names=self.feature_names
-        )
-        columns.facts = replace(columns.facts, value_type=self.facts.value_type)
-        return columns.column_shards(n)
+        return MatrixColumns(
+            self.name,
+            self._in_form("csc"),
+            self.y,
+            self.n_features or 0,
+            names=self.feature_names,
+            value_type=self.facts.value_type,
+        ).column_shards(n)
 
     def labels(self) -> Iterator[NDArray[Any]]:
         return super().labels() if self.y is None else iter([self.y])
@@ -140,7 +133,7 @@ class ArraySource(Source, ColumnSource):
         return super().targets() if self.y is None else self.y
 
     def _shards(self, n: int) -> list[Source]:
-        n_rows, matrix = self.n_rows or 0, self._by_rows()
+        n_rows, matrix = self.n_rows or 0, self._in_form("csr")
         starts = sorted({n_rows * part // n for part in range(n)})
         return [
             self._part(matrix, start, stop)
@@ -148,22 +141,11 @@ class ArraySource(Source, ColumnSource):
         ]
 
     def _part(self, matrix: Any, start: int, stop: int) -> Source:
-        part = copy(self)
+        part = self.with_facts(n_rows=stop - start)
         part.matrix, part._first_row = rows_of(matrix, start, stop), self._first_row + start
-        part.facts = replace(self.facts, n_rows=stop - start)
         part.y = None if self.y is None else self.y[start:stop]
         part.sample_weight = None if self.sample_weight is None else self.sample_weight[start:stop]
         return part
-
-
-def widen_matrix(matrix: Any, width: int) -> Any:
-    """Return a CSR or CSC matrix with more columns, which have no values."""
-    indptr = matrix.indptr
-    if matrix.format == "csc":
-        indptr = np.concatenate(
-            [indptr, np.full(width - matrix.shape[1], indptr[-1], indptr.dtype)]
-        )
-    return type(matrix)((matrix.data, matrix.indices, indptr), shape=(matrix.shape[0], width))
 
 
 def as_matrix(X: Any, origin: str) -> tuple[Any, NDArray[Any] | None]:
@@ -171,7 +153,9 @@ def as_matrix(X: Any, origin: str) -> tuple[Any, NDArray[Any] | None]:
     if is_sparse(X):
         return check_sparse(X, "X", origin), None
     check_usable(X, "X", origin)
-    names = table_names(X)
+    titles = list(getattr(X, "column_names", getattr(X, "columns", ())))
+    has_names = bool(titles) and all(isinstance(title, str) for title in titles)
+    names = np.array(titles, dtype=object) if has_names else None
     if type(X).__module__.startswith("pyarrow"):
         matrix = np.column_stack([column.to_numpy(zero_copy_only=False) for column in X.columns])
     elif hasattr(X, "isna"):  # pandas, whose pd.NA is not a float
@@ -216,16 +200,6 @@ def names_of(frame: Any) -> list[str]:
     return [str(name) for name in columns]
 
 
-def table_names(X: Any) -> NDArray[Any] | None:
-    """Return the column names of a pandas, polars or Arrow table, or None if not all are text."""
-    names = list(X.column_names) if hasattr(X, "column_names") else list(getattr(X, "columns", ()))
-    return (
-        np.array(names, dtype=object)
-        if names and all(isinstance(name, str) for name in names)
-        else None
-    )
-
-
 def as_labels(y: Any, origin: str) -> NDArray[Any]:
     """Return labels as a flat array, given a list, an array or a column of a table."""
     check_usable(y, "y", origin)
@@ -254,13 +228,7 @@ def rows_of(matrix: Any, start: int, stop: int) -> Any:
     """Return some rows of a dense or a canonical CSR matrix without copying their values."""
     if not is_sparse(matrix):
         return matrix[start:stop]
-    from scipy.sparse import csr_array
-
-    begin, end = matrix.indptr[start], matrix.indptr[stop]
-    rows = csr_array((stop - start, matrix.shape[1]), dtype=matrix.dtype)
-    rows.indptr = matrix.indptr[start : stop + 1] - begin
-    # Assigned here because the constructor copies short views.
-    rows.indices, rows.data = matrix.indices[begin:end], matrix.data[begin:end]
+    rows = slice_lines(matrix, start, stop)
     rows.has_canonical_format = True
     return rows
 

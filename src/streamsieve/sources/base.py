@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
@@ -52,9 +53,9 @@ class AbsentColumnError(DataError):
 class SourceFacts:
     """Facts about data that are known before it is read; unknown facts are None.
 
-    Wrappers change them by ``replace(source.facts, ...)``. If not all columns of a table are
-    features as they are, ``encoding`` says how they become features; it grows with new levels, and
-    so do the number of features and their names.
+    Wrappers change them by ``replace(source.facts, ...)``, copies by ``with_facts``. If not all
+    columns of a table are features as they are, ``encoding`` says how they become features; it
+    grows with new levels, and so do the number of features and their names.
     """
 
     name: str  # for messages
@@ -96,6 +97,12 @@ class DataSource(ABC):
 
     def __init__(self, facts: SourceFacts) -> None:
         self.facts = facts
+
+    def with_facts(self, **changes: Any) -> Self:
+        """Return a copy of this source with other facts."""
+        source = copy(self)
+        source.facts = replace(self.facts, **changes)
+        return source
 
     @property
     def name(self) -> str:

@@ -169,9 +169,12 @@ class ParquetFile(BatchFile):
             f"{VALUES}.list.element",
             *(name for name in schema.names if name not in (INDICES, VALUES, FEATURE)),
         ]
-        encodings = dict.fromkeys(ascending, "DELTA_BINARY_PACKED")
         return pq.ParquetWriter(
-            path, schema, compression="zstd", use_dictionary=others, column_encoding=encodings
+            path,
+            schema,
+            compression="zstd",
+            use_dictionary=others,
+            column_encoding=dict.fromkeys(ascending, "DELTA_BINARY_PACKED"),
         )
 
     @contextmanager
@@ -180,13 +183,15 @@ class ParquetFile(BatchFile):
 
         Arrow's default modes would hold a whole row group or file in memory.
         """
-        limits = {
-            "thrift_string_size_limit": MAX_METADATA,
-            "thrift_container_size_limit": MAX_METADATA,
-        }
         with (
             explain_damage(self.path, "a Parquet file"),
-            pq.ParquetFile(self.path, pre_buffer=False, buffer_size=BUFFER, **limits) as file,
+            pq.ParquetFile(
+                self.path,
+                pre_buffer=False,
+                buffer_size=BUFFER,
+                thrift_string_size_limit=MAX_METADATA,
+                thrift_container_size_limit=MAX_METADATA,
+            ) as file,
         ):
             yield file
 
@@ -205,8 +210,8 @@ class ParquetFile(BatchFile):
     def batches(
         self, columns: list[str], first: int, stop: int, batch_size: int
     ) -> Iterator[pa.RecordBatch]:
-        state, starts = self.state.begin(str(self.path), self.path), self.starts()
-        with self.open_reader() as file:
+        with self.state.watch(str(self.path), self.path), self.open_reader() as file:
+            starts = self.starts()
             groups = [
                 number
                 for number, start in enumerate(starts[:-1])
@@ -219,7 +224,6 @@ class ParquetFile(BatchFile):
                 if begin < end:
                     yield batch.slice(begin - row, end - begin)
                 row += batch.num_rows
-        state.check_unchanged(str(self.path), self.path)
 
     def read(self, columns: list[str], first: int, stop: int) -> pa.Table:
         with self.open_reader() as file:
@@ -261,15 +265,13 @@ class ParquetFile(BatchFile):
     def section_batches(
         self, columns: list[str], sections: Sequence[int] | None
     ) -> Iterator[pa.RecordBatch]:
-        state = self.state.begin(str(self.path), self.path)
-        with self.open_reader() as file:
+        with self.state.watch(str(self.path), self.path), self.open_reader() as file:
             for number in range(file.num_row_groups) if sections is None else sections:
                 # Sized group by group, as some columns are a thousand times longer than others.
                 group = file.metadata.row_group(number)
                 records = int(block_nonzeros() * group.num_rows / max(1, entries_of(group)))
                 batch_size = max(1, min(records, columns_per_block()))
                 yield from file.iter_batches(batch_size, row_groups=[number], columns=columns)
-        state.check_unchanged(str(self.path), self.path)
 
 
 def refuse_large_groups(
@@ -281,18 +283,18 @@ def refuse_large_groups(
     """
     selected = set(columns)
     for number in groups:
-        leaves = leaves_of(file.metadata.row_group(number))
         sizes = [
             leaf.total_uncompressed_size
-            for leaf in leaves
+            for leaf in leaves_of(file.metadata.row_group(number))
             if leaf.path_in_schema.split(".")[0] in selected
         ]
         needed = sum(min(size, BUFFER) + 2 * min(size, PAGE) for size in sizes)
         unit = "column" if len(sizes) == 1 else "columns"
-        subject = (
-            f"{path}: {len(sizes):,} {unit} of row group {number + 1}, which are read together,"
+        refuse_beyond_memory(
+            needed,
+            f"{path}: {len(sizes):,} {unit} of row group {number + 1}, which are read together,",
+            "write the file with smaller row groups",
         )
-        refuse_beyond_memory(needed, subject, "write the file with smaller row groups")
 
 
 def groups_of(file: pq.ParquetFile) -> list[pq.RowGroupMetaData]:
@@ -398,11 +400,9 @@ class ArrowFile(BatchFile):
     def section_batches(
         self, columns: list[str], sections: Sequence[int] | None
     ) -> Iterator[pa.RecordBatch]:
-        state = self.state.begin(str(self.path), self.path)
-        with self.open_reader() as file:
+        with self.state.watch(str(self.path), self.path) as state, self.open_reader() as file:
             for number in range(file.num_record_batches) if sections is None else sections:
                 state.check_unchanged(str(self.path), self.path)
                 batch = file.get_batch(number)
                 batch.validate()
                 yield batch
-        state.check_unchanged(str(self.path), self.path)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from io import BufferedRandom
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -75,12 +74,9 @@ def transposed(
 
 def can_resume(entry_counts: EntryCounts, source: Source, available: int) -> bool:
     """Return True if the counts can be those of a source and ``available`` bytes are enough."""
-    has_same_size = (
+    return (
         source.n_rows in (None, entry_counts.y.size)
         and (source.n_features or 0) <= entry_counts.n_features
-    )
-    return (
-        has_same_size
         and int(entry_counts.counts.max()) * BYTES_TO_SORT <= entry_counts.memory <= available
     )
 
@@ -206,12 +202,12 @@ def fill_buckets(
             work.save_progress(file, FillProgress(row, filled, sums))
             n_unsaved = 0
         report("rows sorted", row, entry_counts.y.size)
-    is_same = (row, width, np.result_type(*dtypes)) == (
-        entry_counts.y.size,
-        entry_counts.n_features,
-        entry_counts.y.dtype,
-    )
-    if not is_same or (filled != plan.sizes).any():
+    if (
+        row != entry_counts.y.size
+        or width != entry_counts.n_features
+        or np.result_type(*dtypes) != entry_counts.y.dtype
+        or (filled != plan.sizes).any()
+    ):
         raise DataError(f"{source.name}: {CHANGED}")
     complete = FillProgress(row, filled, sums)
     work.save_progress(file, complete)
@@ -229,10 +225,16 @@ class BucketSource(ColumnSource):
         file: BufferedRandom,
         filled: FillProgress,
     ) -> None:
-        facts = SourceFacts(
-            source.name, entry_counts.y.size, entry_counts.n_features, source.feature_names
+        super().__init__(
+            SourceFacts(
+                source.name,
+                entry_counts.y.size,
+                entry_counts.n_features,
+                source.feature_names,
+                first_id=source.facts.first_id,
+                value_type=np.float32,
+            )
         )
-        super().__init__(replace(facts, first_id=source.facts.first_id, value_type=np.float32))
         self.y, self.plan, self.file, self.sums = entry_counts.y, plan, file, filled.sums.tolist()
 
     def targets(self) -> NDArray[Any]:
@@ -249,25 +251,20 @@ class BucketSource(ColumnSource):
         for start, stop, size, check_sum in zip(
             starts, stops, self.plan.sizes.tolist(), self.sums, strict=True
         ):
-            entries = read_entries(self.file, size, offset)
+            entries = np.empty((size, 3), np.uint32)
+            self.file.seek(offset)
+            n_read = self.file.readinto(entries.data)
             max_row, max_column = (int(entries[:, field].max(initial=0)) for field in (ROW, COLUMN))
-            if zlib.crc32(entries.data) != check_sum or (
-                size and (max_row >= self.y.size or start + max_column >= stop)
+            if (
+                n_read < entries.nbytes
+                or zlib.crc32(entries.data) != check_sum
+                or (size and (max_row >= self.y.size or start + max_column >= stop))
             ):
                 raise DataError(
                     f"{self.name}: the file of buckets is not as it was written; begin again"
                 )
             offset += ENTRY_BYTES * size
             yield from cut_columns(*sort_columns(entries, start), self.y.size, None, self.name)
-
-
-def read_entries(file: BufferedRandom, size: int, offset: int) -> NDArray[np.uint32]:
-    """Return the entries of a bucket of ``size`` entries that begins at a byte of the file."""
-    entries = np.empty((size, 3), np.uint32)
-    file.seek(offset)
-    if file.readinto(entries.data) < entries.nbytes:
-        raise DataError("the file of buckets is shorter than it was; begin again")
-    return entries
 
 
 def sort_columns(

@@ -9,9 +9,7 @@ value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from copy import copy
-from dataclasses import replace
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,17 +17,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock
+from ..blocks import ColumnBlock, RowBlock, columns_of
 from ..errors import DataError, UsageError
 from ..json_text import from_json, to_json
-from ..machine import available_memory
 from ..values import ascends, in_range
 from .arrays import ArraySource
 from .arrow_values import is_numeric
 from .base import FEATURES_WRITTEN, ColumnSource, DataSource, Missing, Report, Source, SourceFacts
 from .batch_rows import BATCHES_AHEAD, INDICES, VALUES, WIDTH_KEY, ListReader, read_count
 from .columns import (
-    FRACTION_OF_MEMORY,
     MAX_FILLED_WIDTH,
     RangedColumns,
     balanced_cuts,
@@ -37,13 +33,18 @@ from .columns import (
 )
 from .prefetch import read_ahead
 from .tables import as_array
-from .writers import block_nonzeros, titles_of_ids
+from .transpose import FEATURES_READ, MemoryBudget
+from .writers import join_blocks, titles_of_ids
 
 if TYPE_CHECKING:
     from .batch_files import BatchFile
     from .wrapped import KeptFeatures
 
 FEATURE, NAME, GROUP = "feature", "name", "group"
+NEEDS_ALL = (
+    "and its columns are transposed into rows as a whole; use the file of rows that it was made"
+    " from"
+)
 COLUMN = "column"  # the unit of a record, for messages
 ROWS_KEY, TARGET_KEY = b"n_rows", b"target"  # in the schema's metadata
 MAX_COLUMNS = 1 << 20  # in a batch of a file
@@ -98,11 +99,16 @@ class ColumnListSource(Source, RangedColumns):
                 f"{file.path}: its metadata has {self.y.size:,} labels for {n_rows:,} rows; write"
                 " the file again"
             )
-        facts = SourceFacts(
-            str(file.path), n_rows, width, n_bytes=file.n_bytes, columns_splittable=True
-        )
         super().__init__(
-            replace(facts, names_in_blocks=NAME in self.fields, has_groups=GROUP in self.fields)
+            SourceFacts(
+                str(file.path),
+                n_rows,
+                width,
+                names_in_blocks=NAME in self.fields,
+                n_bytes=file.n_bytes,
+                columns_splittable=True,
+                has_groups=GROUP in self.fields,
+            )
         )
 
     @cached_property
@@ -114,14 +120,11 @@ class ColumnListSource(Source, RangedColumns):
         return {name: value for name, value in self.__dict__.items() if name != "y"}
 
     def keep_features(self, kept: KeptFeatures) -> DataSource:
-        source = copy(self)
-        source.facts = replace(self.facts, kept=kept.joined(self.facts.kept))
-        return source
+        return self.with_facts(kept=kept.joined(self.facts.kept))
 
     def named(self, names: NDArray[Any], origin: str) -> DataSource:
-        source = copy(self)
+        source = self.with_facts(n_features=names.size, names_in_blocks=True)
         source._given_names = names
-        source.facts = replace(self.facts, n_features=names.size, names_in_blocks=True)
         return source
 
     @property
@@ -279,24 +282,16 @@ class ColumnListSource(Source, RangedColumns):
         """Yield the rows; raise DataError if they do not fit in memory."""
         from scipy.sparse import csc_array
 
-        limit = FRACTION_OF_MEMORY * available_memory()
+        room = MemoryBudget(self, None, FEATURES_READ, NEEDS_ALL)
         parts: list[ColumnBlock] = []
-        held_bytes = 0
         for block in self._column_blocks(0, self.n_features or 0):
-            held_bytes += 2 * block.values.nbytes
-            if held_bytes > limit:
-                raise DataError(
-                    f"{self.name}: its columns do not fit in {limit / 1e9:.1f} GB, so they cannot"
-                    " be transposed into rows; use the file of rows that it was made from"
-                )
+            room.take(block.n_columns, 2 * block.values.nbytes)
             parts.append(block)
-        ids = np.concatenate([np.repeat(part.ids, np.diff(part.indptr)) for part in parts])
-        rows, values = (
-            np.concatenate([getattr(part, name) for part in parts])
-            for name in ("indices", "values")
-        )
+        columns = ColumnBlock.joined(parts or [columns_of(np.empty((self.y.size, 0)))])
         parts.clear()
-        matrix = csc_array((values, (rows, ids)), shape=(self.y.size, self.n_features or 0)).tocsr()
+        ids = np.repeat(columns.ids, np.diff(columns.indptr))
+        shape = self.y.size, self.n_features or 0
+        matrix = csc_array((columns.values, (columns.indices, ids)), shape=shape).tocsr()
         return ArraySource(matrix, self.y, self.read_feature_names(), self.name).row_blocks(missing)
 
 
@@ -321,7 +316,11 @@ def batches_of_columns(
         WIDTH_KEY: str(source.n_features).encode(),
         TARGET_KEY: to_json(y.tolist()).encode(),
     }
-    for block in join_blocks(source.column_blocks()):
+    blocks = (
+        block if block.names is not None or block.groups is not None else block.without_empty()
+        for block in source.column_blocks()
+    )
+    for block in join_blocks(blocks, MAX_COLUMNS):
         offsets = pa.array(block.indptr.astype(np.int32))
         columns = {
             FEATURE: pa.array(block.ids),
@@ -337,26 +336,3 @@ def batches_of_columns(
         yield pa.RecordBatch.from_pydict(columns).replace_schema_metadata(metadata)
         if report and block.n_columns:
             report(FEATURES_WRITTEN, int(block.ids[-1]) + 1, source.n_features)
-
-
-def join_blocks(blocks: Iterable[ColumnBlock]) -> Iterator[ColumnBlock]:
-    """Yield the columns that get a record, with small blocks joined."""
-    pending: list[ColumnBlock] = []
-    n_columns = n_values = 0
-    max_values = block_nonzeros()
-    for full_block in blocks:
-        block = (
-            full_block
-            if full_block.names is not None or full_block.groups is not None
-            else full_block.without_empty()
-        )
-        if pending and (
-            n_columns + block.n_columns > MAX_COLUMNS or n_values + block.n_nonzero > max_values
-        ):
-            yield ColumnBlock.joined(pending)
-            pending, n_columns, n_values = [], 0, 0
-        if block.n_columns or not pending:
-            pending.append(block)
-            n_columns, n_values = n_columns + block.n_columns, n_values + block.n_nonzero
-    if pending:
-        yield ColumnBlock.joined(pending)

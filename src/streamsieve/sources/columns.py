@@ -69,10 +69,15 @@ class ColumnRange(ColumnSource):
     """The columns of a source with ids from ``first`` to before ``stop``."""
 
     def __init__(self, source: RangedColumns, first: int, stop: int) -> None:
-        facts = replace(
-            source.facts, n_features=source.n_features, names_in_blocks=source.has_names
+        super().__init__(
+            replace(
+                source.facts,
+                n_features=source.n_features,
+                feature_names=None,
+                names_in_blocks=source.has_names,
+                encoding=None,
+            )
         )
-        super().__init__(replace(facts, feature_names=None, encoding=None))
         self.source, self.first, self.stop = source, first, stop
 
     def column_blocks(self) -> Iterator[ColumnBlock]:
@@ -103,14 +108,13 @@ class MatrixColumns(ColumnSource):
         names: NDArray[Any] | None = None,
         **facts: Any,
     ) -> None:
-        n_rows, has_labels = int(matrix.shape[0]), y is not None
         super().__init__(
             SourceFacts(
                 name,
-                n_rows,
+                int(matrix.shape[0]),
                 n_features,
                 names,
-                has_labels=has_labels,
+                has_labels=y is not None,
                 columns_splittable=True,
                 **facts,
             )
@@ -149,10 +153,14 @@ class MatrixColumns(ColumnSource):
     def _column_range(self, ids: NDArray[np.int64], first: int, stop: int) -> ColumnSource:
         begin, end = np.searchsorted(ids, [first, stop]).tolist()
         names = None if self.names is None else self.names[begin:end]
-        matrix = slice_columns(self.matrix, begin, end)
-        part = MatrixColumns(self.name, matrix, self.y, self.n_features or 0, ids[begin:end], names)
-        part.facts = replace(
-            part.facts,
+        matrix = (
+            slice_lines(self.matrix, begin, end)
+            if is_sparse(self.matrix)
+            else self.matrix[:, begin:end]
+        )
+        part = MatrixColumns(
+            self.name, matrix, self.y, self.n_features or 0, ids[begin:end], names
+        ).with_facts(
             value_type=self.facts.value_type,
             feature_names=None,
             names_in_blocks=names is not None,
@@ -181,18 +189,20 @@ def balanced_cuts(ids: NDArray[np.int64], work: NDArray[np.int64], n: int) -> li
     return [int(ids[0]), *np.unique(cuts[(ids[0] < cuts) & (cuts < ids[-1])]).tolist()]
 
 
-def slice_columns(matrix: Any, start: int, stop: int) -> Any:
-    """Return some columns of a dense or a CSC matrix without copying their values."""
-    if not is_sparse(matrix):
-        return matrix[:, start:stop]
-    from scipy.sparse import csc_array
+def slice_lines(matrix: Any, start: int, stop: int) -> Any:
+    """Return some rows of a CSR or columns of a CSC matrix without copying their values."""
+    from scipy.sparse import csc_array, csr_array
 
+    (n_rows, n_columns), n_lines = matrix.shape, stop - start
+    if matrix.format == "csr":
+        lines = csr_array((n_lines, n_columns), dtype=matrix.dtype)
+    else:
+        lines = csc_array((n_rows, n_lines), dtype=matrix.dtype)
     begin, end = matrix.indptr[start], matrix.indptr[stop]
-    columns = csc_array((matrix.shape[0], stop - start), dtype=matrix.dtype)
-    columns.indptr = matrix.indptr[start : stop + 1] - begin
+    lines.indptr = matrix.indptr[start : stop + 1] - begin
     # Assigned here because the constructor copies short views.
-    columns.indices, columns.data = matrix.indices[begin:end], matrix.data[begin:end]
-    return columns
+    lines.indices, lines.data = matrix.indices[begin:end], matrix.data[begin:end]
+    return lines
 
 
 def columns_per_block() -> int:
@@ -230,7 +240,8 @@ def cut_columns(
     origin: str,
 ) -> Iterator[ColumnBlock]:
     """Yield CSC arrays in blocks; without ``ids`` the columns are numbered from 0."""
-    for start, stop in line_ranges(indptr, columns_per_block(), BLOCK_VALUES):
+    ends = indptr.astype(np.int64, copy=False)  # once, not for every block
+    for start, stop in line_ranges(ends, columns_per_block(), BLOCK_VALUES):
         begin, end = indptr[start], indptr[stop]
         yield ColumnBlock(
             indptr[start : stop + 1] - begin,
@@ -265,16 +276,8 @@ def with_empty_columns(
         else:
             yield from _fill_block(block, first, last + 1)
         first = last + 1
-    empty = np.empty(0, np.int64)
-    empty_block = ColumnBlock(
-        np.zeros(1, np.int64),
-        empty.astype(np.int32),
-        empty.astype(np.float64),
-        empty,
-        n_rows,
-        origin=origin,
-    )
-    yield from _fill_block(empty_block, first, n_features if stop is None else stop)
+    no_columns = columns_of(np.empty((n_rows, 0)), origin=origin)
+    yield from _fill_block(no_columns, first, n_features if stop is None else stop)
 
 
 def _fill_block(block: ColumnBlock, first: int, end: int) -> Iterator[ColumnBlock]:

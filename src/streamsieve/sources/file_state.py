@@ -8,6 +8,8 @@ within a tick of the file system's clock (some milliseconds) that keeps the size
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -47,20 +49,25 @@ class FileState(NamedTuple):
             raise DataError(f"{name}: has changed since it was opened; open it again")
         return state
 
+    @contextmanager
+    def watch(self, name: str, file: Path | int) -> Iterator[FileState]:
+        """Yield the state at the start of a pass; raise DataError if the file changes."""
+        state = self.begin(name, file)
+        yield state
+        state.check_unchanged(name, file)
+
     def check_unchanged(self, name: str, file: Path | int) -> None:
         """Raise DataError if a file has changed since a pass began with this state.
 
-        A file that was replaced has not changed.
+        A file that was removed or replaced has not changed.
         """
-        try:
+        with suppress(FileNotFoundError):
             state = self.of(file)
-        except FileNotFoundError:
-            return
-        if state.inode == self.inode and (state.size, state.modified_ns) != (
-            self.size,
-            self.modified_ns,
-        ):
-            raise self.changed(name, state.size)
+            if state.inode == self.inode and (state.size, state.modified_ns) != (
+                self.size,
+                self.modified_ns,
+            ):
+                raise self.changed(name, state.size)
 
     def changed(self, name: str, size: int) -> DataError:
         return DataError(

@@ -104,9 +104,9 @@ def _list_folder(folder: Path) -> list[Path]:
     for subfolder, folders, names in os.walk(folder, onerror=refuse):
         if RUN_FILE in names:
             folders.clear()
-            continue
-        folders[:] = [name for name in folders if not name.startswith(OMITTED)]
-        paths += [Path(subfolder, name) for name in names if not name.startswith(OMITTED)]
+        else:
+            folders[:] = [name for name in folders if not name.startswith(OMITTED)]
+            paths += [Path(subfolder, name) for name in names if not name.startswith(OMITTED)]
     return _non_empty(sorted(paths, key=natural_key))
 
 

@@ -19,7 +19,7 @@ from ..blocks import ColumnBlock, concatenate_all
 from ..errors import DataError, prefix
 from ..kernels.arrays import NO_GROUP
 from .base import ColumnSource, DataSource, Source
-from .text import read_compressed
+from .text import read_lines
 
 MAX_DIGITS = 18  # of an integer
 HEADER = "feature", "group"
@@ -50,12 +50,10 @@ class Grouping(NamedTuple):
     names: NDArray[Any] | None = None
 
     @property
-    def n_features(self) -> int:
-        return int(np.count_nonzero(self.groups != NO_GROUP))
-
-    @property
-    def n_groups(self) -> int:
-        return int(np.unique(self.groups[self.groups != NO_GROUP]).size)
+    def has_several_together(self) -> bool:
+        """Return True if a group has more than one feature."""
+        offered = self.groups[self.groups != NO_GROUP]
+        return bool(np.unique(offered).size < offered.size)
 
     def of(self, block: ColumnBlock) -> NDArray[np.int64]:
         """Return the groups of the columns of a block."""
@@ -245,19 +243,17 @@ def labels_of_groups(groups: Any) -> list[int] | list[str]:
     if array.dtype.kind == "U" and not isinstance(groups, np.ndarray):
         array = np.asarray(groups, dtype=object)  # NumPy would turn integers among names into names
     values: list[Any] = array.tolist()
-    kinds = {type(value) for value in values}
-    if kinds <= {float}:
+    if all(type(value) is float for value in values):
         values = [
             int(value) if np.isfinite(value) and value % 1 == 0 else value for value in values
         ]
-        kinds = {type(value) for value in values}
     for at, value in enumerate(values):
         fits = (type(value) is int and 0 <= value < 10**MAX_DIGITS) or (
             type(value) is str and bool(value.strip())
         )
         if not fits:
             raise DataError(f"the group of feature {at} is {value!r}; {EXPECTED_GROUP}")
-    if len(kinds) > 1:
+    if len({type(value) for value in values}) > 1:
         raise DataError("groups: some are integers and others are names; use one kind only")
     return values
 
@@ -267,11 +263,7 @@ def labels_of_groups(groups: Any) -> list[int] | list[str]:
 
 def read_groups(path: Path) -> GivenGroups:
     """Return the groups in a text file, which may be compressed."""
-    try:
-        text = read_compressed(path).decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise DataError(f"{path}: is not text in UTF-8; write one group per line") from None
-    numbered = enumerate((line.strip() for line in text.split("\n")), 1)
+    numbered = enumerate((line.strip() for line in read_lines(path)), 1)
     lines = [(number, line) for number, line in numbered if line and not line.startswith("#")]
     pairs = [tuple(field.strip() for field in line.split("\t")) for _, line in lines]
     n_fields = len(pairs[0]) if pairs else 0

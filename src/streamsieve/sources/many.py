@@ -8,7 +8,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,14 +26,6 @@ Part = TypeVar("Part", RowBlock, DenseRows)
 Item = TypeVar("Item")
 # opens a file; of a table, with the given columns as features
 Open = Callable[[Path, list[str] | None], DataSource]
-
-
-class _Piece(NamedTuple, Generic[Part]):
-    """Some rows, the memory they take, and the number of bytes read from their file so far."""
-
-    rows: Part
-    n_bytes: int
-    bytes_read: int
 
 
 class ManySource(Source):
@@ -101,33 +93,24 @@ class ManySource(Source):
             else min(BYTES_AHEAD, reading_bytes())
         )
         files = zip(self.parts, blocks, strict=True)
-        readers: deque[tuple[Source, Generator[_Piece[Part]] | Reader[_Piece[Part]]]] = deque()
+        readers: deque[tuple[Source, Generator[Part] | Reader[Part]]] = deque()
         try:
             while True:
-                for source, rows in islice(files, at_once - len(readers)):
-                    reading = read_file(source, rows, size)
-                    readers.append(
-                        (
-                            source,
-                            (
-                                reading
-                                if at_once == 1
-                                else Reader(reading, room, lambda item: item.n_bytes)
-                            ),
-                        )
-                    )
+                for source, file_blocks in islice(files, at_once - len(readers)):
+                    items = skip_no_rows(file_blocks)
+                    readers.append((source, items if at_once == 1 else Reader(items, room, size)))
                 if not readers:
                     break
-                source, items = readers[0]
-                for item in items:
-                    self.bytes_read = done + item.bytes_read
-                    yield source, item.rows
+                source, reader = readers[0]
+                for rows in reader:
+                    self.bytes_read = done + source.bytes_read
+                    yield source, rows
                 readers.popleft()
                 done += source.facts.n_bytes or 0
                 self.bytes_read = done
         finally:
-            for _, items in readers:
-                items.close()
+            for _, reader in readers:
+                reader.close()
 
     def labels(self) -> Iterator[NDArray[Any]]:
         return self._check_labels(
@@ -174,14 +157,6 @@ class ManySource(Source):
             ]
         with_rows = [group for group in groups if any(map(has_rows, group))]
         return [ManySource(self.name, group) for group in with_rows] or [self]
-
-
-def read_file(
-    part: Source, blocks: Iterator[Part], size: Callable[[Part], int]
-) -> Generator[_Piece[Part]]:
-    """Yield the rows of a file, if it has any."""
-    for rows in skip_no_rows(blocks):
-        yield _Piece(rows, size(rows), part.bytes_read)
 
 
 def skip_no_rows(items: Iterator[Item]) -> Generator[Item]:

@@ -5,13 +5,11 @@ from __future__ import annotations
 import errno
 import zlib
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from zipfile import BadZipFile, ZipFile
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from ..errors import DataError
@@ -38,15 +36,19 @@ def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> Ar
         with path.open("rb") as file:
             if file.read(len(ZIP)) != ZIP:
                 raise ValueError("it is not a zip archive")
-            refuse_too_large(path, file)
-            loaded: Any = load_npz(file)
-            matrix = loaded.tocsr()
+            with ZipFile(file) as archive:  # its arrays may have to be sorted
+                needed = 2 * sum(member.file_size for member in archive.infolist())
+            refuse_beyond_memory(
+                needed,
+                f"{path}: its arrays, which are read as a whole,",
+                "write the rows as Parquet",
+            )
+            file.seek(0)
+            matrix: Any = load_npz(file).tocsr()
             matrix.check_format(full_check=True)
             file.seek(0)
             with np.load(file, allow_pickle=False) as arrays:
-                y = arrays.get("y")
-                names = arrays.get("feature_names")
-                renumbered = arrays.get("renumbered")
+                y, names, renumbered = map(arrays.get, ("y", "feature_names", "renumbered"))
     except DAMAGE as error:
         # EINVAL: a seek to an impossible position in a damaged file
         is_system_error = isinstance(error, OSError) and error.errno not in (None, errno.EINVAL)
@@ -56,22 +58,8 @@ def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> Ar
             f"{path}: not a sparse matrix as scipy.sparse.save_npz writes it, or cut short"
             f" ({error})"
         ) from error
-    source = ArraySource(matrix, y, names, str(path))
-    source.facts = replace(source.facts, renumbered=None if renumbered is None else str(renumbered))
-    return source
-
-
-def refuse_too_large(path: Path, file: IO[bytes]) -> None:
-    """Raise DataError if a matrix does not fit in memory.
-
-    It is read as a whole, and may have to be sorted.
-    """
-    with ZipFile(file) as archive:
-        needed = 2 * sum(member.file_size for member in archive.infolist())
-    refuse_beyond_memory(
-        needed, f"{path}: its arrays, which are read as a whole,", "write the rows as Parquet"
-    )
-    file.seek(0)
+    mark = None if renumbered is None else str(renumbered)
+    return ArraySource(matrix, y, names, str(path)).with_facts(renumbered=mark)
 
 
 def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
@@ -97,17 +85,16 @@ def write_rows(path: Path, blocks: Iterable[RowBlock], layout: Layout) -> int:
         "indices": rows.indices.astype(np.int32 if width < 2**31 else np.int64, copy=False),
         "data": rows.values,
     }
-    if rows.y is not None:
-        arrays["y"] = as_text(rows.y)
-    if layout.renumbered is not None:
-        arrays["renumbered"] = np.array(layout.renumbered)
-    if layout.feature_names is not None:
-        arrays["feature_names"] = as_text(layout.feature_names)
+    optional = {
+        "y": rows.y,
+        "renumbered": layout.renumbered,
+        "feature_names": layout.feature_names,
+    }
+    for name, values in optional.items():
+        if values is not None:
+            array = np.asarray(values)
+            # Text needs no pickle, but objects do.
+            arrays[name] = array.astype(str) if array.dtype == object else array
     with path.open("wb") as file:
         np.savez_compressed(file, allow_pickle=False, **arrays)
     return rows.n_rows
-
-
-def as_text(values: NDArray[Any]) -> NDArray[Any]:
-    """Return objects that are text as an array of text, which needs no pickle."""
-    return values.astype(str) if values.dtype == object else values

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, TypeVar
 
 from ..machine import refuse_beyond_limit
 
@@ -50,10 +50,6 @@ def ordered_map(
         pool.shutdown(wait=False, cancel_futures=True)
 
 
-class _Failure(NamedTuple):
-    error: BaseException
-
-
 class ReadAheadBudget:
     """The amount of data that may be read ahead, by one reader or by several together.
 
@@ -77,7 +73,8 @@ class Reader(Generic[T]):
         self, items: Iterable[T], budget: ReadAheadBudget, item_size: Callable[[T], int]
     ) -> None:
         self.items, self.budget, self.item_size = items, budget, item_size
-        self.results: queue.SimpleQueue[T | _Failure | None] = queue.SimpleQueue()  # None: the end
+        # items, an error, or None at the end
+        self.results: queue.SimpleQueue[T | BaseException | None] = queue.SimpleQueue()
         self.closed = False
         self.n_waiting = 0  # items read, but not taken by the consumer
         threading.Thread(target=self._work, name="streamsieve-read-ahead", daemon=True).start()
@@ -94,7 +91,7 @@ class Reader(Generic[T]):
         except StopIteration:
             self.results.put(None)
         except BaseException as error:  # passed to the consumer, which raises it
-            self.results.put(_Failure(error))
+            self.results.put(error)
 
     def _may_read(self) -> bool:
         """Wait until the next item may be read; return False if the reader was closed."""
@@ -105,8 +102,8 @@ class Reader(Generic[T]):
 
     def __iter__(self) -> Iterator[T]:
         while (item := self.results.get()) is not None:
-            if isinstance(item, _Failure):
-                raise item.error
+            if isinstance(item, BaseException):
+                raise item
             with self.budget.changed:
                 self.n_waiting -= 1
                 self.budget.left += self.item_size(item)

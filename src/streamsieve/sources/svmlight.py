@@ -13,11 +13,10 @@ import select
 import sys
 from collections.abc import Generator, Iterable, Iterator
 from contextlib import closing
-from copy import copy
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, NamedTuple, cast
+from typing import IO, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +51,9 @@ MARK = b"# streamsieve: renumbered, k=%d, selection=%s\n"
 MARKED = re.compile(rb"# streamsieve: renumbered, k=\d+, selection=([0-9a-f]+)\s")
 MAX_MARK_LENGTH = 100  # bytes
 
+# Rows or a fault; the number of lines (before a fault); the end, from the start of the source.
+Parsed = tuple[RowBlock | Fault, int, int]
+
 
 def open_rows(path: Path, options: ReadOptions, columns: list[str] | None) -> SvmlightSource:
     """Return the source of an svmlight file."""
@@ -70,7 +72,7 @@ class SvmlightSource(Source):
         self, path: str | Path, zero_based: bool = False, chunk_bytes: int = CHUNK_BYTES
     ) -> None:
         self.path = Path(path)
-        self.zero_based, self.chunk_bytes = zero_based, chunk_bytes
+        self.chunk_bytes = chunk_bytes
         self.compression = split_suffix(self.path)[1]
         self._start = 0  # of the lines in the file
         facts = SourceFacts(str(path), first_id=0 if zero_based else 1)
@@ -78,35 +80,36 @@ class SvmlightSource(Source):
             facts = replace(facts, name="standard input", rewindable=False)
         else:
             self._file = FileState.of(self.path)
-            mark = read_mark(self.path, self.compression)
             facts = replace(
-                facts, n_bytes=self._file.size, renumbered=mark, splittable=not self.compression
+                facts,
+                splittable=not self.compression,
+                n_bytes=self._file.size,
+                renumbered=read_mark(self.path, self.compression),
             )
         super().__init__(facts)
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         return self._check(self._parse_file() if self.facts.splittable else self._parse_stream())
 
-    def _parse_file(self) -> Generator[_Parsed]:
+    def _parse_file(self) -> Generator[Parsed]:
         """Read and parse spans of the file on several threads at once."""
-        with self.path.open("rb") as file:
-            descriptor, end = file.fileno(), self._start + (self.facts.n_bytes or 0)
-            file_state = self._file.begin(self.name, descriptor)
+        end = self._start + (self.facts.n_bytes or 0)
+        with (
+            self.path.open("rb") as file,
+            self._file.watch(self.name, file.fileno()) as file_state,
+        ):
 
-            def parse(start: int) -> _Parsed:
+            def parse(start: int) -> Parsed:
                 stop = min(start + self.chunk_bytes, end)
-                return self._parse(
-                    lines_of_span(descriptor, start, stop, file_state, self.name),
-                    stop - self._start,
-                )
+                text = lines_of_span(file.fileno(), start, stop, file_state, self.name)
+                return *parse_text(text, self.facts.first_id, self.name), stop - self._start
 
             threads = reading_threads()
             yield from ordered_map(
                 parse, range(self._start, end, self.chunk_bytes), threads, threads + 1
             )
-            file_state.check_unchanged(self.name, descriptor)
 
-    def _parse_stream(self) -> Generator[_Parsed]:
+    def _parse_stream(self) -> Generator[Parsed]:
         """Decompress one stream of bytes on one thread and parse it on others."""
         with self.path.open("rb") if self.rewindable else standard_input() as raw:
             file_state = self._file.begin(self.name, raw.fileno()) if self.rewindable else None
@@ -126,50 +129,42 @@ class SvmlightSource(Source):
                     for chunk in whole_lines(read, self.chunk_bytes, self.name):
                         yield chunk, raw.tell() if self.rewindable else 0
 
-            def parse(chunk: tuple[bytes, int]) -> _Parsed:
+            def parse(chunk: tuple[bytes, int]) -> Parsed:
                 # too late to check which selection the features belong to
                 if not self.rewindable and MARKED.match(chunk[0]):
                     raise DataError(f"{self.name}: these rows are renumbered; give them as a file")
-                return self._parse(np.frombuffer(chunk[0], np.uint8), chunk[1])
+                text = np.frombuffer(chunk[0], np.uint8)
+                return *parse_text(text, self.facts.first_id, self.name), chunk[1]
 
             threads = reading_threads()
             yield from ordered_map(parse, read_ahead(chunks(), threads + 1), threads, threads + 1)
 
-    def _check(self, parts: Generator[_Parsed]) -> Iterator[RowBlock]:
+    def _check(self, parts: Generator[Parsed]) -> Iterator[RowBlock]:
         """Yield the blocks of parsed parts; raise DataError with the line number for a fault."""
         lines = self.bytes_read = 0
         labelled: bool | None = None  # not known before the first row
         with closing(parts):
-            for part in parts:
-                if isinstance(part.result, Fault):
+            for result, n_lines, end in parts:
+                lines += n_lines
+                if isinstance(result, Fault):
                     if self.rewindable:
                         self._file.check_unchanged(self.name, self.path)
-                    line = self._lines_before() + lines + part.lines + 1
-                    raise DataError(f"{self.name}:{line}: {part.result.message}")
-                lines += part.lines
-                self.bytes_read = part.end
-                if part.result.n_rows:
-                    if labelled is not None and labelled != (part.result.y is not None):
+                        with self.path.open("rb") as file:
+                            lines += count_lines(file, self._start)
+                    raise DataError(f"{self.name}:{lines + 1}: {result.message}")
+                self.bytes_read = end
+                if result.n_rows:
+                    if labelled is not None and labelled != (result.y is not None):
                         raise DataError(
                             f"{self.name}: some rows have labels and others have none; give all"
                             " rows a label, or none"
                         )
-                    labelled = part.result.y is not None
-                    yield part.result
+                    labelled = result.y is not None
+                    yield result
         if labelled is None:
             raise NoRowsError(
                 f"{self.name}: holds no rows; an svmlight line is 'label index:value ...'"
             )
-
-    def _lines_before(self) -> int:
-        """Return the number of lines of the file before those of this source."""
-        if not self._start:
-            return 0
-        with self.path.open("rb") as file:
-            return count_lines(file, self._start)
-
-    def _parse(self, text: Bytes, end: int) -> _Parsed:
-        return _Parsed(*parse_text(text, self.facts.first_id, self.name), end)
 
     def _shards(self, n: int) -> list[Source]:
         if not self.facts.splittable:
@@ -182,12 +177,8 @@ class SvmlightSource(Source):
         return [self._part(start, stop) for start, stop in pairwise([*starts, end])] or [self]
 
     def _part(self, start: int, stop: int) -> Source:
-        part = copy(self)
-        part._start, part.facts, part.bytes_read = (
-            start,
-            replace(self.facts, n_bytes=stop - start),
-            0,
-        )
+        part = self.with_facts(n_bytes=stop - start)
+        part._start, part.bytes_read = start, 0
         return part
 
 
@@ -212,12 +203,6 @@ def standard_input() -> IO[bytes]:
     if sys.stdin is None:
         raise UsageError("standard input is closed; give a file instead")
     return cast(IO[bytes], os.fdopen(os.dup(sys.stdin.fileno()), "rb", buffering=0))
-
-
-class _Parsed(NamedTuple):
-    result: RowBlock | Fault
-    lines: int  # the number of lines; with a fault, of those before the bad line
-    end: int  # the end of the part, from the start of the source
 
 
 def lines_of_span(descriptor: int, start: int, stop: int, file: FileState, name: str) -> Bytes:

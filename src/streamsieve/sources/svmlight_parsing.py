@@ -19,6 +19,8 @@ from .formats import kind_of
 
 OVERFLOW = 2.0**128 - 2.0**103  # the smallest number whose nearest float32 would be infinite
 
+TOKEN = re.compile(rb"[^ \t\r\n#]*")
+
 Bytes = NDArray[np.uint8]
 Number = TypeVar("Number", bound=np.generic)
 
@@ -132,22 +134,14 @@ def parse_text(text: Bytes, first_index: int, origin: str) -> tuple[RowBlock | F
 
 def line_of_row(text: Bytes, row: int) -> int:
     """Return the number of lines before a row: blank lines and comments are not rows."""
-    for number, line in enumerate(text.tobytes().split(b"\n")):
-        content = line.split(b"#")[0].strip()
-        if content:
-            if row == 0:
-                return number
-            row -= 1
-    return 0
+    lines = enumerate(text.tobytes().split(b"\n"))
+    return [number for number, line in lines if line.split(b"#")[0].strip()][row]
 
 
 def token_at(text: Bytes, where: int) -> str:
     """Return the text from ``where`` to the next blank or comment."""
-    for length in (64, text.size):
-        head, *rest = re.split(rb"[ \t\r\n#]", text[where : where + length].tobytes(), maxsplit=1)
-        if rest or length == text.size:
-            break
-    return head.decode("ascii", "backslashreplace")
+    token: bytes = next(TOKEN.finditer(text.data, where))[0]
+    return token.decode("ascii", "backslashreplace")
 
 
 def start_of_entry(text: Bytes, where: int) -> int:
@@ -175,12 +169,6 @@ def describe_fault(text: Bytes, fault: int, where: int) -> str:
             f"this is {kind}"
             if kind
             else "there are bytes that are not text; is this a complete svmlight file?"
-        )
-    line = text[start_of_line(text, where) :].tobytes().split(b"\n", 1)[0]
-    if b"\r" in line.rstrip(b"\r"):
-        return (
-            "lines end with a carriage return alone, as on old Macs; replace them by newlines: tr"
-            " '\\r' '\\n'"
         )
     index, _, value = shown.partition(":")
     return _MESSAGES[fault](shown, index, value)

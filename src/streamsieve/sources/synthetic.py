@@ -14,7 +14,6 @@ from __future__ import annotations
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from copy import copy
 from dataclasses import replace
 from functools import partial
 from math import log2
@@ -80,7 +79,10 @@ NOISE: dict[Task, float] = {"regression": 3.0, "classification": 0.0}
 
 
 class GeneratedSource(Source):
-    """Rows generated as they are read, on several threads; a shard starts at ``_first_row``."""
+    """Rows generated as they are read, on several threads; a shard starts at ``_first_row``.
+
+    Every value is drawn, unless a number of ``values_per_row`` is given.
+    """
 
     _first_row = 0
 
@@ -90,22 +92,29 @@ class GeneratedSource(Source):
         rows: int,
         features: int,
         least_features: int,
-        values_per_row: int,
         seed: int,
+        values_per_row: int | None = None,
     ) -> None:
         super().__init__(SourceFacts(f"{SYNTHETIC}{kind}", rows, features, splittable=True))
-        if rows < 1:
-            raise UsageError(f"{self.name}: {rows} rows; must be 1 or more")
-        if features < least_features:
-            raise UsageError(f"{self.name}: {features} features; must be {least_features} or more")
-        if max(rows, features) > MAX_INDEX:
-            raise UsageError(
-                f"{self.name}: {rows} rows of {features} features; both must be {MAX_INDEX:,} or"
-                " less"
-            )
-        if not 0 <= seed <= MAX_SEED:
-            raise UsageError(f"{self.name}: the seed must be from 0 to {MAX_SEED:,}")
-        self.values_per_row, self.seed = values_per_row, seed
+        self._require(
+            {
+                f"{rows} rows; must be 1 or more": rows >= 1,
+                f"{features} features; must be {least_features} or more": (
+                    features >= least_features
+                ),
+                f"{rows} rows of {features} features; both must be {MAX_INDEX:,} or less": (
+                    max(rows, features) <= MAX_INDEX
+                ),
+                f"the seed must be from 0 to {MAX_SEED:,}": 0 <= seed <= MAX_SEED,
+            }
+        )
+        self.values_per_row, self.seed = values_per_row or features, seed
+
+    def _require(self, requirements: dict[str, bool]) -> None:
+        """Raise UsageError for the first requirement that is not met."""
+        for requirement, is_met in requirements.items():
+            if not is_met:
+                raise UsageError(f"{self.name}: {requirement}")
 
     @abstractmethod
     def _block(self, start: int, stop: int) -> RowBlock:
@@ -133,19 +142,13 @@ class GeneratedSource(Source):
         ]
 
     def _part(self, start: int, stop: int) -> Source:
-        part = copy(self)
-        part._first_row, part.facts = (
-            self._first_row + start,
-            replace(self.facts, n_rows=stop - start),
-        )
+        part = self.with_facts(n_rows=stop - start)
+        part._first_row = self._first_row + start
         return part
 
 
 class DenseGeneratedSource(GeneratedSource):
     """Generated rows in which every value is drawn."""
-
-    def __init__(self, kind: str, rows: int, features: int, least_features: int, seed: int) -> None:
-        super().__init__(kind, rows, features, least_features, features, seed)
 
     @abstractmethod
     def _dense(self, start: int, stop: int) -> DenseRows:
@@ -170,14 +173,18 @@ class SyntheticSource(GeneratedSource):
         self, kind: str, rows: int | None = None, features: int | None = None, seed: int = 0
     ) -> None:
         shape = SHAPES[kind]
-        self.informative = shape.informative
-        n_rows = shape.rows if rows is None else rows
-        n_features = shape.features if features is None else features
         length = shape.informative + shape.noise
-        super().__init__(kind, n_rows, n_features, length, length, seed)
+        super().__init__(
+            kind,
+            shape.rows if rows is None else rows,
+            shape.features if features is None else features,
+            length,
+            seed,
+            length,
+        )
         self.hidden_weights: NDArray[np.float64] = np.random.default_rng(
             zlib.crc32(kind.encode())
-        ).random(self.informative)
+        ).random(shape.informative)
 
     def _block(self, start: int, stop: int) -> RowBlock:
         rows, n_features, length = stop - start, self.n_features or 0, self.values_per_row
@@ -188,7 +195,7 @@ class SyntheticSource(GeneratedSource):
             self.seed,
             start,
             self.hidden_weights,
-            self.informative,
+            self.hidden_weights.size,
             n_features,
             indices,
             values,
@@ -235,7 +242,7 @@ class ClickSource(GeneratedSource):
     def __init__(
         self, rows: int = CLICK_ROWS, features: int = CLICK_FEATURES, seed: int = 0
     ) -> None:
-        super().__init__(CLICKS, rows, features, CLICK_RANKS[1], CLICKS_PER_ROW, seed)
+        super().__init__(CLICKS, rows, features, CLICK_RANKS[1], seed, CLICKS_PER_ROW)
         probability = 1.0 / np.arange(1, features + 1)
         self.cumulative: NDArray[np.float64] = np.cumsum(probability) / probability.sum()
         ranks = np.geomspace(*CLICK_RANKS, CLICK_INFORMATIVE).astype(np.int64) - 1
@@ -291,26 +298,22 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
         n_rows = max(1, round(1.2 * informative * log2(max(1, features)))) if rows is None else rows
         super().__init__(SUBSTITUTION, n_rows, features, 1, seed)
         self.facts = replace(self.facts, columns_splittable=True, value_type=np.float32)
-        if not 1 <= informative <= features:
-            raise UsageError(
-                f"{self.name}: {informative} informative features among {features}; must be from 1"
-                f" to {features}"
-            )
-        if max(n_rows, features) > MAX_SIZE:
-            raise UsageError(
-                f"{self.name}: {n_rows:,} rows of {features:,} features; both must be"
-                f" {MAX_SIZE:,} or less"
-            )
-        if task not in get_args(Task):
-            raise UsageError(
-                f"{self.name}: task must be {' or '.join(get_args(Task))}, got {task!r}"
-            )
-        if noise is not None and not 0 <= noise < np.inf:
-            raise UsageError(
-                f"{self.name}: noise is a standard deviation and must be 0 or more, got {noise}"
-            )
-        if not 0 <= problem <= MAX_SEED:
-            raise UsageError(f"{self.name}: the problem must be from 0 to {MAX_SEED:,}")
+        self._require(
+            {
+                f"{informative} informative features among {features}; must be from 1 to"
+                f" {features}": 1 <= informative <= features,
+                f"{n_rows:,} rows of {features:,} features; both must be {MAX_SIZE:,} or less": (
+                    max(n_rows, features) <= MAX_SIZE
+                ),
+                f"task must be {' or '.join(get_args(Task))}, got {task!r}": (
+                    task in get_args(Task)
+                ),
+                f"noise is a standard deviation and must be 0 or more, got {noise}": (
+                    noise is None or 0 <= noise < np.inf
+                ),
+                f"the problem must be from 0 to {MAX_SEED:,}": 0 <= problem <= MAX_SEED,
+            }
+        )
         self.task: Task = task
         self.noise = float(NOISE[task] if noise is None else noise)
         random = np.random.default_rng([zlib.crc32(SUBSTITUTION.encode()), problem])
@@ -336,35 +339,24 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
         return scores if self.task == "regression" else np.where(scores > 0, 1.0, -1.0)
 
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
-        n_rows, at_once = self.n_rows or 0, self._columns_at_once
+        n_rows, threads = self.n_rows or 0, reading_threads()
+        at_once = max(1, BLOCK_VALUES // n_rows)
         row_numbers = np.tile(np.arange(n_rows, dtype=np.int32), at_once)  # the blocks share them
         ends = np.arange(0, row_numbers.size + 1, n_rows, dtype=np.int64)
-        for ids, values in self._generate_columns(first, stop):
+
+        def generate(start: int) -> ColumnBlock:
+            ids = np.arange(start, min(start + at_once, stop))
+            values = np.empty((ids.size, n_rows))  # one row per column
+            generate_columns(self.seed, self._first_row, ids, values)
             indptr, indices = ends[: ids.size + 1], row_numbers[: values.size]
-            yield ColumnBlock.trusted(
+            return ColumnBlock.trusted(
                 indptr, indices, values.ravel(), ids, n_rows, origin=self.name
             )
 
-    def dense_columns(self) -> Iterator[NDArray[np.float64]]:
-        return (values.T for _, values in self._generate_columns(0, self.n_features or 0))
-
-    @property
-    def _columns_at_once(self) -> int:
-        return max(1, BLOCK_VALUES // (self.n_rows or 1))
-
-    def _generate_columns(
-        self, first: int, stop: int
-    ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-        """Yield the ids and values of a range of columns, one row of the array per column."""
-        n_rows, at_once, threads = self.n_rows or 0, self._columns_at_once, reading_threads()
-
-        def generate(start: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-            ids = np.arange(start, min(start + at_once, stop))
-            values = np.empty((ids.size, n_rows))
-            generate_columns(self.seed, self._first_row, ids, values)
-            return ids, values
-
         return ordered_map(generate, range(first, stop, at_once), threads, threads + 1)
+
+    def dense_columns(self) -> Iterator[NDArray[np.float64]]:
+        return (block.values.reshape(block.n_columns, -1).T for block in self.column_blocks())
 
 
 SOURCES: dict[str, Callable[..., Source]] = {
@@ -390,11 +382,6 @@ def options_of(kind: str) -> dict[str, type]:
     return OPTIONS | SUBSTITUTION_OPTIONS if kind == SUBSTITUTION else OPTIONS
 
 
-def synthetic_source(kind: str, **options: Any) -> Source:
-    """Return the source of a named set with the given options (see ``options_of``)."""
-    return SOURCES[kind](**options)
-
-
 def open_synthetic(name: str) -> Source:
     """Return the source for a name such as ``synthetic:x1?rows=1000&seed=1``."""
     kind, _, query = name.removeprefix(SYNTHETIC).partition("?")
@@ -410,4 +397,4 @@ def open_synthetic(name: str) -> Source:
             raise UsageError(
                 f"{name}: {option} must be {NUMBERS[types[option]]}, got {text!r}"
             ) from None
-    return synthetic_source(kind, **options)
+    return SOURCES[kind](**options)

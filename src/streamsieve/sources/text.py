@@ -39,43 +39,38 @@ def open_compressed(raw: IO[bytes], compression: str) -> IO[bytes]:
     return cast(IO[bytes], OPEN[compression](raw, "rb")) if compression else raw
 
 
-def read_compressed(path: Path) -> bytes:
-    """Return the content of a file, decompressed as its suffix says."""
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a text file, decompressed as its suffix says."""
     compression = split_suffix(path)[1]
     with (
         path.open("rb") as raw,
         explain_damage(str(path), compression),
         open_compressed(raw, compression) as file,
     ):
-        return file.read()
+        content = file.read()
+    try:
+        return content.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise DataError(f"{path}:{line}: not UTF-8 text; save the file in UTF-8") from error
 
 
-class NamelessGzip(gzip.GzipFile):
-    """A new gzip file without a file name in its header.
-
-    The name is that of a temporary file, and different every time.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.raw = path.open("wb")
-        super().__init__("", "wb", compresslevel=6, fileobj=self.raw, mtime=0)
-
-    def close(self) -> None:
-        try:
-            super().close()
-        finally:
-            self.raw.close()
-
-
-def create_compressed(path: Path, compression: str) -> IO[bytes]:
+@contextmanager
+def create_compressed(path: Path, compression: str) -> Iterator[IO[bytes]]:
     """Create a file that compresses the data written to it."""
-    if compression == ".gz":
-        return cast(IO[bytes], NamelessGzip(path))
-    if compression == ".zst":
-        import pyarrow as pa
+    with path.open("wb") as raw:
+        file: Any = raw
+        if compression == ".gz":
+            # Without the name of a temporary file, which is different every time.
+            file = gzip.GzipFile("", "wb", compresslevel=6, fileobj=raw, mtime=0)
+        elif compression == ".zst":
+            import pyarrow as pa
 
-        return cast(IO[bytes], pa.CompressedOutputStream(pa.OSFile(str(path), "w"), "zstd"))
-    return cast(IO[bytes], OPEN[compression](path, "wb")) if compression else path.open("wb")
+            file = pa.CompressedOutputStream(pa.PythonFile(raw, "w"), "zstd")
+        elif compression:
+            file = OPEN[compression](raw, "wb")
+        with file:
+            yield file
 
 
 @contextmanager

@@ -56,8 +56,16 @@ def transpose_matrix(
     ids: NDArray[np.int64] | None = None,
 ) -> MatrixColumns:
     """Return the columns of rows, from a matrix of them in memory."""
-    facts = {"value_type": np.float32, "first_id": source.facts.first_id}
-    return MatrixColumns(source.name, matrix, y, n_features, ids, source.feature_names, **facts)
+    return MatrixColumns(
+        source.name,
+        matrix,
+        y,
+        n_features,
+        ids,
+        source.feature_names,
+        value_type=np.float32,
+        first_id=source.facts.first_id,
+    )
 
 
 def labels_of_blocks(source: Source, labels: Sequence[NDArray[Any] | None]) -> NDArray[Any]:
@@ -91,7 +99,7 @@ def transpose_in_memory(source: Source, report: Report | None = None) -> MatrixC
 class MemoryBudget:
     """The memory that data may take; data that does not fit is rejected, with ``advice``.
 
-    ``unit`` is what is counted, for progress reports.
+    ``unit`` is what is counted, for progress reports: ``count`` of them have been taken.
     """
 
     def __init__(self, source: DataSource, report: Report | None, unit: str, advice: str) -> None:
@@ -131,18 +139,18 @@ def gather_rows(
         or np.count_nonzero(first.values) <= DENSE * first.values.size
     ):
         return None
-    matrices, labels, row = [], [], 0
+    matrices, labels = [], []
     room.expect(first.values[:1].nbytes * (source.n_rows or 0))
     whole = np.zeros((source.n_rows or 0, first.values.shape[1]), np.float32)
     for part in chain([first], parts):
-        room.take(part.n_rows, part.values.nbytes)
         labels.append(part.y)
         if source.n_rows is None:
             matrices.append(part.values)
         else:
             whole = set_width(whole, part.values.shape[1])
-            whole[row : row + part.n_rows, : part.values.shape[1]] = part.values
-            row += part.n_rows
+            rows = slice(room.count, room.count + part.n_rows)
+            whole[rows, : part.values.shape[1]] = part.values
+        room.take(part.n_rows, part.values.nbytes)
     if matrices:
         width = matrices[-1].shape[1]
         whole = (
@@ -221,11 +229,9 @@ def dense_table(source: ColumnSource, room: MemoryBudget) -> WholeMatrix | None:
         return None
     room.expect(4 * (source.n_features or 0) * y.size)
     lines = np.empty((source.n_features or 0, y.size), np.float32)
-    at = 0
     for part in chain([first], parts):
         with np.errstate(over="ignore"):
-            lines[at : at + part.shape[1]] = part.T
-        at += part.shape[1]
+            lines[room.count : room.count + part.shape[1]] = part.T
         room.take(part.shape[1], 4 * part.size)
     return WholeMatrix(lines.T, y, None, len(lines))
 

@@ -16,12 +16,12 @@ import shutil
 import stat
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from hashlib import sha256
 from io import BufferedRandom
 from pathlib import Path
 from secrets import token_hex
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -83,7 +83,7 @@ class FillProgress(NamedTuple):
     sums: NDArray[np.uint32]  # check sums of these entries
 
 
-class WorkFolder:
+class WorkFolder(AbstractContextManager["WorkFolder"]):
     """The folder in which an output is transposed; removed in the end, unless it can be resumed."""
 
     def __init__(self, output: Path, stamp: dict[str, Any]) -> None:
@@ -91,9 +91,6 @@ class WorkFolder:
         self.stamp = json.dumps(stamp, sort_keys=True)
         self.path: Path | None = None
         self._lock = -1
-
-    def __enter__(self) -> Self:
-        return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:
         ended = error is None or isinstance(error, DataError | UsageError)
@@ -133,10 +130,10 @@ class WorkFolder:
             survey = self._read_survey(path) if state == "ours" and result is None else None
             if survey is not None:
                 result, self.path, self._lock = survey, path, descriptor
-                continue
-            if state == "ours":
-                _remove(path, descriptor)
-            os.close(descriptor)
+            else:
+                if state == "ours":
+                    _remove(path, descriptor)
+                os.close(descriptor)
         return result
 
     def _read_survey(self, path: Path) -> EntryCounts | None:
@@ -159,10 +156,7 @@ class WorkFolder:
                 or not sizes["rows"]
                 or not sizes["used"]
                 or (np.diff(used) <= 0).any()
-            ):
-                return None
-            if (
-                int(used[-1]) << shift >= width
+                or int(used[-1]) << shift >= width
                 or int(arrays["counts"].max()) > sizes["rows"] << shift
             ):
                 return None
@@ -221,7 +215,7 @@ class WorkFolder:
 
     def _read_note(self, path: Path, sizes: NDArray[np.int64], n_rows: int) -> FillProgress | None:
         """Return how far the buckets were filled, if the note about it is consistent."""
-        try:
+        with suppress(*UNREADABLE):
             header, arrays = _load(path / NOTE, (sizes.size << 5) + (1 << 16))
             check_arrays(arrays, NOTE_SCHEMA, {"buckets": sizes.size})
             rows, filled = _count(header, "rows", n_rows), arrays["filled"]
@@ -236,8 +230,6 @@ class WorkFolder:
                 and (filled <= sizes).all()
             ):
                 return FillProgress(rows, filled, arrays["sums"])
-        except UNREADABLE:
-            pass
         return None
 
     def save_progress(self, file: BufferedRandom, filled: FillProgress) -> None:
@@ -245,10 +237,12 @@ class WorkFolder:
         assert self.path is not None
         file.flush()
         os.fsync(file.fileno())
-        header = {"rows": filled.rows, "survey": self._check_sum}
-        Model(NOTE, {}, header, {"filled": filled.entries, "sums": filled.sums}).save(
-            self.path / NOTE
-        )
+        Model(
+            NOTE,
+            {},
+            {"rows": filled.rows, "survey": self._check_sum},
+            {"filled": filled.entries, "sums": filled.sums},
+        ).save(self.path / NOTE)
 
 
 # ---- folders
@@ -299,15 +293,13 @@ def _new_folder(output: Path) -> tuple[Path, int]:
 
 def _remove(path: Path, descriptor: int) -> None:
     """Remove the known files of an open folder, and the folder if it has no other files."""
-    try:
+    with suppress(OSError):  # if there is an unknown file, it stays
         for name in os.listdir(descriptor):
             partial = any(is_partial(name, path / known_name) for known_name in FILES)
             mode = os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_mode
             if (name in FILES or partial) and stat.S_ISREG(mode):
                 os.unlink(name, dir_fd=descriptor)
         path.rmdir()
-    except OSError:  # there is an unknown file, and it stays
-        pass
 
 
 def _load(path: Path, most: int) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:

@@ -7,7 +7,6 @@ data is filtered by these ids: omitted features are not read, and the others kee
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from copy import copy
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -24,7 +23,7 @@ from ..naming import title
 from .base import MAX_INDEX, ColumnSource, DataSource, Missing, Source
 from .groups import features_of
 from .options import ReadOptions
-from .text import read_compressed
+from .text import read_lines
 
 
 class WrappedRows(Source):
@@ -66,9 +65,8 @@ class WrappedRows(Source):
 
     def _wrap(self, shard: Source) -> Self:
         """Return a source like this one, with the rows of a shard."""
-        part = copy(self)
+        part = self.with_facts(n_rows=shard.n_rows, n_bytes=shard.facts.n_bytes)
         part.rows, part.bytes_read = shard, 0
-        part.facts = replace(self.facts, n_rows=shard.n_rows, n_bytes=shard.facts.n_bytes)
         return part
 
 
@@ -218,9 +216,10 @@ class DrawnRows(WrappedRows):
     def __init__(
         self, rows: Source, fraction: float, seed: int, held_out: bool, names: NDArray[Any] | None
     ) -> None:
-        super().__init__(rows, n_rows=None, splittable=False)
-        if self.facts.names_in_blocks:  # columns, of which rows are read here
-            self.facts = replace(self.facts, feature_names=names, names_in_blocks=False)
+        # Names come in the blocks of columns only, and rows are read here.
+        super().__init__(
+            rows, n_rows=None, splittable=False, feature_names=names, names_in_blocks=False
+        )
         self.fraction, self.seed, self.held_out = fraction, seed, held_out
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
@@ -279,12 +278,7 @@ def parse_names(names: str | Sequence[str]) -> NDArray[Any]:
 
 def read_names(path: Path) -> NDArray[Any]:
     """Return the names in a file, one per line in order of the features; it may be compressed."""
-    text = read_compressed(path)
-    try:
-        lines = text.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
-    except UnicodeDecodeError as error:
-        line = text.count(b"\n", 0, error.start) + 1
-        raise DataError(f"{path}:{line}: not UTF-8 text; save the names in UTF-8") from error
+    lines = read_lines(path)
     if not lines[-1]:
         lines.pop()
     return check_names(lines, f"{path}:")
@@ -298,23 +292,16 @@ def check_names(names: Iterable[str], origin: str) -> NDArray[Any]:
     listed = names if isinstance(names, list) else list(map(str, names))
     if not listed:
         raise DataError(f"{origin.rstrip(':')}: there are no names; give one per line")
-    if "" in listed or len(set(listed)) < len(listed):
-        raise_first_bad_name(listed, origin)
-    return np.array(listed, dtype=object)
-
-
-def raise_first_bad_name(names: list[str], origin: str) -> None:
-    """Raise DataError for the first name that is empty or appears again."""
     lines: dict[str, int] = {}
-    for line, name in enumerate(names, 1):
+    for line, name in enumerate(listed, 1):
         if not name:
             raise DataError(f"{origin}{line}: the name is empty; every feature needs a name")
-        first = lines.setdefault(name, line)
-        if first != line:
+        if lines.setdefault(name, line) != line:
             raise DataError(
-                f"{origin}{line}: the name {name!r} appears twice, first in line {first};"
+                f"{origin}{line}: the name {name!r} appears twice, first in line {lines[name]};"
                 " rename one"
             )
+    return np.array(listed, dtype=object)
 
 
 def name_features(source: DataSource, given: str | Sequence[str]) -> DataSource:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, line_ranges
+from ..blocks import ColumnBlock, RowBlock, line_ranges
 from ..errors import DataError, UsageError
 from ..files import replacing
 from ..machine import fitting
@@ -25,6 +26,7 @@ BLOCK_NONZEROS = 1 << 20  # of a block in a file, at most
 BYTES_PER_NONZERO = 24  # an id and a value, in Arrow and in a block
 
 Create = Callable[["pa.Schema"], Any]  # opens a writer of batches
+Block = TypeVar("Block", RowBlock, ColumnBlock)
 
 
 def write_rows(
@@ -46,7 +48,6 @@ def write_rows(
     """
     file_format, compression = output_format(path)
     with replacing(path) as partial:
-        as_table = as_table or target is not None
         layout = Layout(
             str(path),
             feature_names,
@@ -54,11 +55,10 @@ def write_rows(
             zero_based,
             target,
             compression,
-            as_table,
+            as_table or target is not None,
             renumbered,
         )
-        rows: int = import_function(str(file_format.write_rows))(partial, blocks, layout)
-    return rows
+        return int(import_function(str(file_format.write_rows))(partial, blocks, layout))
 
 
 def write_columns(path: Path, source: ColumnSource, report: Report | None = None) -> int:
@@ -141,21 +141,30 @@ def block_nonzeros() -> int:
 
 def regroup(blocks: Iterable[RowBlock], most_rows: int) -> Iterator[RowBlock]:
     """Yield the same rows in blocks of a suitable size for a file, joined or cut."""
-    waiting: list[RowBlock] = []
-    rows = nonzeros = 0
+    most_nonzeros = block_nonzeros()
+    pieces = (
+        block.rows(start, stop)
+        for block in blocks
+        for start, stop in line_ranges(block.indptr, most_rows, most_nonzeros)
+    )
+    return join_blocks(pieces, most_rows)
+
+
+def join_blocks(blocks: Iterable[Block], most_lines: int) -> Iterator[Block]:
+    """Yield the same rows or columns with small blocks joined, up to a suitable size for a file."""
+    waiting: list[Block] = []
+    lines = nonzeros = 0
     most_nonzeros = block_nonzeros()
     for block in blocks:
-        for start, stop in line_ranges(block.indptr, most_rows, most_nonzeros):
-            piece = block.rows(start, stop)
-            if waiting and (
-                rows + piece.n_rows > most_rows or nonzeros + piece.n_nonzero > most_nonzeros
-            ):
-                yield RowBlock.joined(waiting)
-                waiting, rows, nonzeros = [], 0, 0
-            waiting.append(piece)
-            rows, nonzeros = rows + piece.n_rows, nonzeros + piece.n_nonzero
+        n_lines = block.indptr.size - 1
+        if waiting and (lines + n_lines > most_lines or nonzeros + block.n_nonzero > most_nonzeros):
+            yield type(block).joined(waiting)
+            waiting, lines, nonzeros = [], 0, 0
+        if n_lines or not waiting:
+            waiting.append(block)
+            lines, nonzeros = lines + n_lines, nonzeros + block.n_nonzero
     if waiting:
-        yield RowBlock.joined(waiting)
+        yield type(waiting[0]).joined(waiting)
 
 
 def cast_to_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
@@ -173,18 +182,14 @@ def cast_to_schema(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
 
 def write_batches(batches: Iterable[pa.RecordBatch], create: Create) -> int:
     """Write batches; the first one determines the schema, so there must be one."""
-    writer = None
-    n_rows = 0
-    try:
-        for batch in batches:
-            if writer is None:
-                writer = create(batch.schema)
-                schema = batch.schema
-            writer.write(batch if batch.schema == schema else cast_to_schema(batch, schema))
-            n_rows += batch.num_rows
-    finally:
-        if writer is not None:
-            writer.close()
+    remaining, n_rows = iter(batches), 0
+    first = next(remaining, None)
+    if first is not None:
+        schema = first.schema
+        with create(schema) as writer:
+            for batch in chain([first], remaining):
+                writer.write(batch if batch.schema == schema else cast_to_schema(batch, schema))
+                n_rows += batch.num_rows
     if not n_rows:
         raise DataError("there are no rows to write")
     return n_rows

@@ -327,7 +327,7 @@ def test_lines_that_say_nothing_are_named(tmp_path: Path, text: str, complaint: 
 
 def test_what_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "groups").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ss.DataError, match="is not text in UTF-8"):
+    with pytest.raises(ss.DataError, match="not UTF-8 text"):
         read_groups(tmp_path / "groups")
 
 
