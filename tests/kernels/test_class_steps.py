@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from streamsieve.kernels.rows import class_steps as steps
-from streamsieve.kernels.rows import signal_steps
+from streamsieve.kernels.rows import signal
 from streamsieve.kernels.rows.storing import NEAREST, clip_precision, rounded
 
 SCALE = 0.25
@@ -33,7 +33,6 @@ def random_cells(n_cells: int, n_classes: int, shadows: bool) -> Any:
 @pytest.mark.parametrize("shadows", [True, False])
 def test_cells_are_copied_to_slots_and_back(n_classes: int, shadows: bool) -> None:
     cells = random_cells(4, n_classes, shadows)
-    assert steps.has_shadows(cells, n_classes) is shadows
     weight, excess = np.full((1, n_classes), 9.0), np.full((1, n_classes), 9.0, np.float32)
     steps.copy_cell(cells, 2, shadows, weight, excess)
     stride = 1 + shadows
@@ -207,7 +206,7 @@ def test_a_chance_of_0_is_a_chance() -> None:
     )
     for noise in (0, NEAREST):
         new = cells.copy()
-        signal_steps.learn_cells(
+        signal.learn_cells(
             np.array([3]), np.array([x]), new, 1, 1.0, 1.0, noise, 1.0, 1.0, -9.0, 9.0, key
         )
         assert new[0, 0] == rounded(clip_precision(start + x * x), noise)

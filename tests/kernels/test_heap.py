@@ -11,8 +11,8 @@ from streamsieve.kernels.rows import confidence, signal
 from streamsieve.kernels.rows.members import (
     KEPT,
     NO_SLOT,
-    goes_first,
     insert,
+    leaves_before,
     rebuild_heap,
     slot_by_bounds,
     slot_for,
@@ -35,10 +35,11 @@ def assert_in_order(keys: Any, ids: Any) -> None:
 
 
 def test_of_equal_keys_the_highest_id_leaves_first() -> None:
-    assert goes_first(1.0, 3, 2.0, 9)
-    assert not goes_first(2.0, 9, 1.0, 3)
-    assert goes_first(1.0, 9, 1.0, 3)
-    assert not goes_first(1.0, 3, 1.0, 9)
+    key, member_id = np.array([1.0, 2.0, 1.0]), np.array([3, 9, 9])
+    assert leaves_before(key, member_id, 0, 1)
+    assert not leaves_before(key, member_id, 1, 0)
+    assert leaves_before(key, member_id, 2, 0)
+    assert not leaves_before(key, member_id, 0, 2)
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -56,7 +56,6 @@ MODULES: dict[str, tuple[str, list[str]]] = {
     ),
     "confidence": (f"{ROWS}/confidence.py", sofs("confidence-2")),
     "signal": (f"{ROWS}/signal.py", sofs("snr-2")),
-    "signal_steps": (f"{ROWS}/signal_steps.py", sofs("snr-2")),
     "second_order": (f"{ROWS}/second_order.py", sofs("not 2-max_score")),
     "class_steps": (f"{ROWS}/class_steps.py", sofs("not 2-max_score")),
     # columns

@@ -61,7 +61,7 @@ def block_values(request, monkeypatch) -> int:
 def test_rows_and_columns_are_the_same_in_any_blocks(block_values, task, seed, problem):
     options: dict[str, Any] = {**SMALL, "seed": seed, "problem": problem, "task": task}
     expected, y = np.empty((130, 70), np.float32), SubstitutionSource(**options).targets()
-    synthetic.generate_dense_rows(seed, 0, expected)
+    synthetic.generate_columns(seed, 0, np.arange(70), expected.T)
     source = SubstitutionSource(**options)
     for X, labels in (by_row_blocks(source), by_column_blocks(source)):
         assert (expected == X).all()

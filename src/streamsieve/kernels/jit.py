@@ -92,20 +92,16 @@ class _CompileClock(event.Listener):
         depth = self.depth.pop(thread, 1) - 1
         if depth:
             self.depth[thread] = depth
-        else:
-            self._end_compilation(thread, now)
+        elif thread in self.started:
+            with self.lock:
+                started, name = self.started.pop(thread)
+                if not self.started:
+                    self.finished_seconds += now - self.busy_since
+            logger.info("compiled %s in %.2f s", name, now - started)
         error = self.pending_interrupt
         if error is not None and thread == threading.main_thread().ident:
             self.pending_interrupt = None
             raise error
-
-    def _end_compilation(self, thread: int, now: float) -> None:
-        with self.lock:
-            started, name = self.started.pop(thread, (now, ""))
-            if name and not self.started:
-                self.finished_seconds += now - self.busy_since
-        if name:
-            logger.info("compiled %s in %.2f s", name, now - started)
 
     def seconds_so_far(self) -> float:
         with self.lock:

@@ -28,7 +28,6 @@ from ..errors import UsageError
 from ..kernels.reading.synthetic import (
     generate_clicks,
     generate_columns,
-    generate_dense_rows,
     generate_normals,
     generate_rows,
     generate_scores,
@@ -324,7 +323,7 @@ class SubstitutionSource(DenseGeneratedSource, RangedColumns):
 
     def _dense(self, start: int, stop: int) -> DenseRows:
         values = np.empty((stop - start, self.n_features or 0), np.float32)
-        generate_dense_rows(self.seed, start, values)
+        generate_columns(self.seed, start, np.arange(values.shape[1]), values.T)
         return DenseRows(values, self._targets_of(start, stop))
 
     def targets(self) -> NDArray[np.float64]:

@@ -297,8 +297,9 @@ def find_weakest_association(
     while size <= min(max_given - fixed, n_pool):
         for i in range(size):
             given[fixed + i] = pool[chosen[i]]
-        value, freedom = statistic_given(variables, tests, slot, CENTRE, given, fixed + size)
-        strength = association(tests, value, freedom)
+        strength = association(
+            tests, *statistic_given(variables, tests, slot, CENTRE, given, fixed + size)
+        )
         if strength == 0.0:
             return 0.0, fixed + size
         if strength < weakest:
@@ -336,8 +337,7 @@ def find_parents_and_children(
             write_codes(columns, column, variables, 1)
             relevance[column] = product_with(columns, column, standard)
             variables.correlations[1, CENTRE] = relevance[column]
-            value, freedom = statistic_given(variables, tests, 1, CENTRE, given, 0)
-            strength = association(tests, value, freedom)
+            strength = association(tests, *statistic_given(variables, tests, 1, CENTRE, given, 0))
             weakest[column] = strength if strength > 0.0 else 0.0
     candidates = np.flatnonzero(weakest)
     shared = np.zeros((FIRST_SLOTS, candidates.size))  # correlations of slots with candidates
@@ -417,5 +417,6 @@ def association_of_columns(
         for earlier in range(slot):
             product = product_with(columns, variable_columns[earlier], standard)
             variables.correlations[slot, earlier] = variables.correlations[earlier, slot] = product
-    value, freedom = statistic_given(variables, tests, 1, CENTRE, np.arange(2, size), given.size)
-    return association(tests, value, freedom)
+    return association(
+        tests, *statistic_given(variables, tests, 1, CENTRE, np.arange(2, size), given.size)
+    )

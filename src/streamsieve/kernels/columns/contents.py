@@ -96,19 +96,8 @@ def find_discrete(
                 discrete[column] = False
                 break
         if discrete[column]:
-            n_found = find_levels(values, indptr[column], indptr[column + 1], levels)
-            discrete[column] = n_found <= levels.size
-
-
-@kernel
-def find_missing(indptr: I64, values: F64, start: int, stop: int, has_missing: Bool) -> None:
-    """Mark the columns from ``start`` to before ``stop`` that have missing values."""
-    for column in range(start, stop):
-        has_missing[column] = False
-        for i in range(indptr[column], indptr[column + 1]):
-            if values[i] != values[i]:
-                has_missing[column] = True
-                break
+            begin, end = indptr[column], indptr[column + 1]
+            discrete[column] = find_levels(values, begin, end, levels) <= levels.size
 
 
 @kernel

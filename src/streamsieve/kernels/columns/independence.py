@@ -9,7 +9,7 @@ or NaN and the reason why there is none.
 from __future__ import annotations
 
 import math
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,19 +21,6 @@ NORMAL, DETERMINED, NOT_TAKEN = 0, -1, -2
 FLAT = 1e-12  # of a variance: the remainder of a variable that others determine
 TINY = 1e-300
 MAX_ASSOCIATION = 1.7976931348623157e308  # the association of an infinite statistic
-
-
-class VariableSlots(Protocol):
-    """The arrays of a state that describe the variables in its slots."""
-
-    @property
-    def correlations(self) -> F64: ...
-
-    @property
-    def codes(self) -> I32: ...
-
-    @property
-    def n_levels(self) -> I64: ...
 
 
 class TestSettings(NamedTuple):
@@ -52,7 +39,7 @@ class TestSettings(NamedTuple):
 
 @kernel
 def partial_correlation(
-    state: VariableSlots, first: int, second: int, given: I64, n_given: int, matrix: F64
+    state: Any, first: int, second: int, given: I64, n_given: int, matrix: F64
 ) -> float:
     """Return the correlation of two variables given others; NaN if those determine one of them.
 
@@ -94,7 +81,7 @@ def fisher_statistic(tests: TestSettings, correlation: float, n_given: int) -> t
 
 
 @kernel
-def stratify(state: VariableSlots, tests: TestSettings, given: I64, n_given: int) -> int:
+def stratify(state: Any, tests: TestSettings, given: I64, n_given: int) -> int:
     """Write the stratum of each row: its combination of values of the given variables.
 
     Back     ``tests.strata``; the number of possible strata, 0 if they are too many to count.
@@ -196,7 +183,7 @@ def pearson_statistic(table: F64, start: int, n_x: int, y_counts: F64) -> float:
 
 @kernel
 def statistic_given(
-    state: VariableSlots, tests: TestSettings, first: int, second: int, given: I64, n_given: int
+    state: Any, tests: TestSettings, first: int, second: int, given: I64, n_given: int
 ) -> tuple[float, int]:
     """Return the statistic of two variables given others, and its degrees of freedom."""
     discrete = state.n_levels[first] > 0 and state.n_levels[second] > 0
@@ -204,13 +191,16 @@ def statistic_given(
         discrete = discrete and state.n_levels[given[g]] > 0
     if discrete:
         n_strata = stratify(state, tests, given, n_given)
-        pair = (
+        return count_statistic(
+            tests,
             state.codes[first],
             state.n_levels[first],
             state.codes[second],
             state.n_levels[second],
+            tests.strata,
+            n_strata,
+            tests.table,
         )
-        return count_statistic(tests, *pair, tests.strata, n_strata, tests.table)
     partial = partial_correlation(state, first, second, given, n_given, tests.matrix)
     return fisher_statistic(tests, partial, n_given)
 

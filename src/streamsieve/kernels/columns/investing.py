@@ -53,7 +53,6 @@ def invest_in_columns(
     """
     counts, basis, residual = state.counts, state.basis, state.residual
     n_rows = residual.size
-    projections = np.empty(basis.shape[0])  # of the column on each vector of the basis
     for column in range(start, ids.size):
         if counts[KEPT] == basis.shape[0]:
             return column
@@ -61,7 +60,6 @@ def invest_in_columns(
         alpha = state.wealth[0] / (2.0 * counts[SEEN])
         begin, end = indptr[column], indptr[column + 1]
         total = gain = 0.0
-        projections[:] = 0.0
         for i in range(begin, end):
             total += values[i]
             gain += values[i] * residual[indices[i]]
@@ -69,12 +67,12 @@ def invest_in_columns(
         spread = (n_rows - (end - begin)) * mean * mean
         for i in range(begin, end):
             spread += (values[i] - mean) ** 2
-        for slot in range(counts[KEPT]):
-            for i in range(begin, end):
-                projections[slot] += values[i] * basis[slot, indices[i]]
         new = spread
         for slot in range(counts[KEPT]):
-            new -= projections[slot] * projections[slot]
+            projection = 0.0
+            for i in range(begin, end):
+                projection += values[i] * basis[slot, indices[i]]
+            new -= projection * projection
         sse = state.error[0]
         drop = gain * gain / new if new > CONSTANT * spread else 0.0
         score = min(drop, sse) / (2.0 * sse / n_rows) if sse > 0.0 else 0.0

@@ -75,10 +75,12 @@ def mark_related(
     for column in range(start, stop):
         if n_levels[column] > 0:
             spread_codes(indptr, indices, codes, column, dense)
-            value, freedom = count_statistic(
-                tests, dense, n_levels[column], classes, n_classes, no_strata, 1, table
+            related[column] = not is_independent(
+                tests,
+                *count_statistic(
+                    tests, dense, n_levels[column], classes, n_classes, no_strata, 1, table
+                ),
             )
-            related[column] = not is_independent(tests, value, freedom)
 
 
 @kernel
@@ -98,8 +100,9 @@ def is_separated(
     while size <= min(max_given - n_required, pool.size):
         for i in range(size):
             given[n_required + i] = pool[chosen[i]]
-        value, freedom = statistic_given(state, tests, slot, TARGET, given, n_required + size)
-        if is_independent(tests, value, freedom):
+        if is_independent(
+            tests, *statistic_given(state, tests, slot, TARGET, given, n_required + size)
+        ):
             return True
         size = next_set(chosen, size, pool.size)
     return False
@@ -114,26 +117,22 @@ def copy_of(
     A free slot is written to. Copies have equal correlations with the target, to the last bit, so
     that few columns are compared in full.
     """
-    column_print, is_written = 0.0, False
     for at in range(1, state.counts[KEPT] + 1):
         slot = state.order[at]
-        if state.correlations[slot, TARGET] != new.relevance[column]:
+        if state.correlations[slot, TARGET] != new.relevance[column] or state.prints[
+            slot
+        ] != fingerprint(new.indptr, new.indices, new.given, column):
             continue
-        if not is_written:
-            column_print = fingerprint(new.indptr, new.indices, new.given, column)
-            standardize_column(
-                new.indptr,
-                new.indices,
-                new.values,
-                weights,
-                column,
-                new.norms[column],
-                state.columns[free_slot],
-            )
-            is_written = True
-        if state.prints[slot] == column_print and are_equal(
-            state.columns[slot], state.columns[free_slot]
-        ):
+        standardize_column(
+            new.indptr,
+            new.indices,
+            new.values,
+            weights,
+            column,
+            new.norms[column],
+            state.columns[free_slot],
+        )
+        if are_equal(state.columns[slot], state.columns[free_slot]):
             return int(state.ids[slot])
     return NO_COPY
 

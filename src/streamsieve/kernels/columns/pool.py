@@ -117,10 +117,7 @@ def admit_columns(
 @kernel
 def contains(ids: I64, used: int, feature: int) -> bool:
     """Return True if a feature is among the first ``used`` ids."""
-    is_used = False
-    for slot in range(used):
-        is_used |= ids[slot] == feature
-    return is_used
+    return feature in ids[:used]
 
 
 @kernel

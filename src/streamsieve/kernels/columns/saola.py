@@ -117,7 +117,9 @@ def compare_with_kept(
         new.n_levels,
     )
     measure, relevance, norms, has_missing = new.measure, new.relevance, new.norms, new.has_missing
-    joint, margin = pair_scratch(state, n_levels, candidates, weights.size)
+    levels = state.level_counts.shape[1]
+    max_levels = max(levels, most_levels(n_levels, 0, n_levels.size))
+    joint, margin = scratch_for(max_levels, levels, weights.size)
     entry = entry_relevance(state, budget)
     for number in range(start, candidates.size):
         if counts[KEPT] == order.size:
@@ -197,16 +199,6 @@ def compare_with_kept(
 
 
 @kernel
-def pair_scratch(state: SaolaState, n_levels: I64, candidates: I64, n_rows: int) -> tuple[F64, F64]:
-    """Return scratch for the joint counts of any candidate and kept column, and for a margin."""
-    levels = state.level_counts.shape[1]
-    largest = levels
-    for column in candidates:
-        largest = max(largest, n_levels[column])
-    return scratch_for(largest, levels, n_rows)
-
-
-@kernel
 def keep_column(state: SaolaState, new: NewColumns, column: int, weights: F64) -> int:
     """Write a column to the next free slot, which is then in use; return the slot."""
     slot = int(state.order[state.counts[KEPT]])
@@ -258,7 +250,7 @@ def copy_of(state: SaolaState, new: NewColumns, column: int, weights: F64) -> in
     A free slot is written to. Copies have equal relevance, to the last bit, so that few columns are
     compared in full.
     """
-    free_slot, column_print, is_written = state.order[state.counts[KEPT]], 0.0, False
+    free_slot = state.order[state.counts[KEPT]]
     for at in range(state.counts[KEPT]):
         slot = state.order[at]
         if (
@@ -266,13 +258,11 @@ def copy_of(state: SaolaState, new: NewColumns, column: int, weights: F64) -> in
             or state.relevance[slot, UNCERTAINTY] != new.relevance[column, UNCERTAINTY]
             or state.measure[slot] != new.measure[column]
             or state.has_missing[slot] != new.has_missing[column]
+            or state.prints[slot] != fingerprint(new.indptr, new.indices, new.given, column)
         ):
             continue
-        if not is_written:
-            column_print = fingerprint(new.indptr, new.indices, new.given, column)
-            write_column(state, free_slot, new, column, weights)
-            is_written = True
-        if state.prints[slot] == column_print and (
+        write_column(state, free_slot, new, column, weights)
+        if (
             are_equal(state.columns[slot], state.columns[free_slot])
             if state.columns.shape[1]
             else are_equal(state.codes[slot], state.codes[free_slot])

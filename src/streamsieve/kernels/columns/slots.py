@@ -237,14 +237,13 @@ def hold_columns(
     for column in range(ids.size):
         if scales[column] > 0.0:
             begin, end = indptr[column], indptr[column + 1]
-            mean, scale = means[column], scales[column]
             put_column(
                 slots,
                 slots.ends[USED],
                 ids[column],
                 n_rows,
-                mean,
-                scale,
+                means[column],
+                scales[column],
                 indices,
                 values,
                 begin,
@@ -288,9 +287,8 @@ def compact_columns(slots: Slots, chosen: I64, order: I64) -> None:
     for at in order:
         start, length = slots.starts[chosen[at]], slots.lengths[chosen[at]]
         if start != top:
-            for i in range(length):
-                slots.rows[top + i] = slots.rows[start + i]
-                slots.values[top + i] = slots.values[start + i]
+            slots.rows[top : top + length] = slots.rows[start : start + length]
+            slots.values[top : top + length] = slots.values[start : start + length]
         starts[at] = top
         top += length
     slots.starts[: chosen.size] = starts

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..jit import inlined_summing, kernel, summing
 from ..losses import slope
-from ..types import F64, I32, I64, Bool, unsigned
+from ..types import F64, I32, I64, unsigned
 from .pool import contains
 from .slots import (
     ALIKE,
@@ -148,27 +148,6 @@ def substitute_on_worker(
             change[row] += difference
             before[row] = after[row]
     return int(ids.size)
-
-
-@kernel
-def mark_varying(n_rows: int, indptr: I64, values: F64, varies: Bool) -> None:
-    """Mark the columns that have more than one value."""
-    for column in range(varies.size):
-        _, scale = measure_column(n_rows, values, indptr[column], indptr[column + 1])
-        varies[column] = scale > 0.0
-
-
-@kernel
-def subtract_pushes(
-    scores: F64, pushes: F64, first: int, end: int, workers: int, reader: int
-) -> None:
-    """Subtract the pushes from number ``first`` to before ``end`` of other workers than the reader.
-
-    Push k is of worker k mod workers, and is line k of ``pushes``, a ring.
-    """
-    for number in range(first, end):
-        if number % workers != reader:
-            scores -= pushes[number % pushes.shape[0]]
 
 
 @summing

@@ -83,13 +83,12 @@ def read_quick_number(address: int) -> tuple[int, float]:
 
 
 @kernel
-def scan_decimal(text: U8, start: int) -> tuple[int, int, int, bool, bool]:
+def scan_decimal(text: U8, start: int) -> tuple[int, float, bool]:
     """Read ``[+-]digits[.digits][e[+-]digits]`` at ``start``.
 
     Given    text: a byte that is not part of a number must follow it.
-    Back     the position after the number (``start`` if there is none), its leading ``MAX_DIGITS``
-             digits as an integer, the power of ten that scales them, whether it is negative,
-             whether digits were dropped.
+    Back     the position after the number (``start`` if there is none), its value, and whether that
+             is certainly the float64 nearest to the number as written.
     """
     position = start
     is_negative = text[position] == MINUS
@@ -104,17 +103,19 @@ def scan_decimal(text: U8, start: int) -> tuple[int, int, int, bool, bool]:
         power = first - position
         n_digits -= power
     if n_digits == 0:
-        return start, 0, 0, False, False
+        return start, 0.0, False
     is_truncated = n_digits > MAX_DIGITS
     if is_truncated:
         mantissa, power = leading_digits(text, start, position)
     if text[position] == LOWER_E or text[position] == UPPER_E:
         end, exponent = scan_exponent(text, position + 1)
         if end == position + 1:
-            return start, 0, 0, False, False
+            return start, 0.0, False
         position = end
         power += exponent
-    return position, mantissa, power, is_negative, is_truncated
+    value = scale_mantissa(mantissa, power)
+    is_exact = mantissa <= EXACT_INTEGER and abs(power) <= EXACT_POWER and not is_truncated
+    return position, -value if is_negative else value, is_exact
 
 
 @kernel
@@ -161,12 +162,6 @@ def scale_mantissa(mantissa: int, power: int) -> float:
 
 
 @kernel
-def is_exact(mantissa: int, power: int, is_truncated: bool) -> bool:
-    """Return True if ``scale_mantissa`` gives the float64 nearest to the number as written."""
-    return mantissa <= EXACT_INTEGER and -EXACT_POWER <= power <= EXACT_POWER and not is_truncated
-
-
-@kernel
 def is_certain(value: float) -> bool:
     """Return True if a scaled value, whose last bits may be wrong, has only one nearest float32."""
     return bool(np.float32(value * (1.0 - MAX_ERROR)) == np.float32(value * (1.0 + MAX_ERROR)))
@@ -178,6 +173,12 @@ def write_integer(number: int, out: U8, position: int) -> int:
     power = 1
     while number // power >= 10:
         power *= 10
+    return write_digits(number, power, out, position)
+
+
+@kernel
+def write_digits(number: int, power: int, out: U8, position: int) -> int:
+    """Write the digits of an integer from that of a power of ten on; return the end."""
     while power > 0:
         out[position] = ZERO + number // power % 10
         position += 1
@@ -203,15 +204,10 @@ def write_float32(value: float, out: U8, position: int) -> int:
                 break
         unit = int(POWERS[n_decimals])
         position = write_integer(mantissa // unit, out, position)
-        if n_decimals:
-            out[position] = DOT
-            position += 1
-            fraction = mantissa % unit
-            for _ in range(n_decimals):
-                unit //= 10
-                out[position] = ZERO + fraction // unit % 10
-                position += 1
-        return position
+        if n_decimals == 0:
+            return position
+        out[position] = DOT
+        return write_digits(mantissa, unit // 10, out, position + 1)
     leading_power = int(np.floor(np.log10(value)))
     for n_digits in range(1, 10):
         power = leading_power + 1 - n_digits

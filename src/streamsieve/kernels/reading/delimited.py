@@ -9,9 +9,7 @@ from ..types import F32, I64, U8
 from .decimals import (
     QUICK_SPAN,
     is_certain,
-    is_exact,
     read_quick_number,
-    scale_mantissa,
     scan_decimal,
 )
 from .words import address_of
@@ -59,15 +57,14 @@ def parse_table(
             elif column >= 0:
                 is_quoted = text[position] == QUOTE
                 begin = position + 1 if is_quoted else position
-                end, mantissa, power, is_negative, is_truncated = scan_decimal(text, begin)
+                end, value, is_exact = scan_decimal(text, begin)
                 is_number = end > begin
                 if is_quoted and is_number:
                     is_number = text[end] == QUOTE
                     end += 1
                 if is_number and ends_field(text[end], delimiter):
-                    value = scale_mantissa(mantissa, power)
-                    is_number = is_exact(mantissa, power, is_truncated) or is_certain(value)
-                    out[n_rows, column] = -value if is_negative else value
+                    is_number = is_exact or is_certain(value)
+                    out[n_rows, column] = value
                     position = end
                 else:
                     is_number = False

@@ -17,9 +17,7 @@ from .decimals import (
     QUICK_SPAN,
     ZERO,
     is_certain,
-    is_exact,
     read_quick_digits,
-    scale_mantissa,
     scan_decimal,
     scan_digits,
     write_float32,
@@ -150,18 +148,12 @@ def parse_rows(
             position += 1
         if text[position] != NEWLINE and text[position] != HASH:
             start = position
-            position, mantissa, power, is_negative, is_truncated = scan_decimal(text, start)
+            position, labels[row], is_exact = scan_decimal(text, start)
             if position > start and text[position] == COLON:  # an entry: the row has no label
                 labels[row], position = np.nan, start
             elif position == start or not ends_token(text[position]):
                 return set_outcome(report, BAD_LABEL, start, line)
-            else:
-                labels[row] = (
-                    -scale_mantissa(mantissa, power)
-                    if is_negative
-                    else scale_mantissa(mantissa, power)
-                )
-            if position > start and not is_exact(mantissa, power, is_truncated):
+            if position > start and not is_exact:
                 inexact[n_inexact, 0], inexact[n_inexact, 1] = start, -1 - row
                 n_inexact += 1
             previous = -1
@@ -191,19 +183,18 @@ def parse_rows(
                 if index < 0:
                     return set_outcome(report, ZERO_INDEX, start, line)
                 number = position + 1
-                position, mantissa, power, is_negative, is_truncated = scan_decimal(text, number)
+                position, value, is_exact = scan_decimal(text, number)
                 if position == number or not ends_token(text[position]):
                     return set_outcome(report, BAD_VALUE, start, line)
-                value = scale_mantissa(mantissa, power)
-                if not is_exact(mantissa, power, is_truncated):
+                if not is_exact:
                     if not is_certain(value):
                         inexact[n_inexact, 0], inexact[n_inexact, 1] = number, filled
                         n_inexact += 1
-                        is_canonical &= value >= 1e-44  # below, it may prove to be 0
+                        is_canonical &= abs(value) >= 1e-44  # below, it may prove to be 0
                     elif np.isinf(np.float32(value)):
                         return set_outcome(report, TOO_LARGE, start, line)
                 indices[filled] = index
-                values[filled] = -value if is_negative else value
+                values[filled] = value
                 is_canonical &= values[filled] != 0.0
                 filled += 1
                 width = max(width, index + 1)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..chance import GOLDEN, MIX_FIRST, mix_bits
 from ..jit import inlined, kernel
-from ..types import F32, F64, I64, Ints
+from ..types import F32, F64, I64, Floats, Ints
 
 # values are multiples of 1 / DECIMALS, so that a text file of the rows is compact and exact
 DECIMALS = 1e6
@@ -104,16 +104,8 @@ def draw_cell(column: Any, row: int) -> Any:
 
 
 @kernel
-def generate_dense_rows(seed: int, first_row: int, values: F32) -> None:
-    """Fill rows with the numbers of ``draw_cell``, columns numbered from 0 on."""
-    for row in range(values.shape[0]):
-        for j in range(values.shape[1]):
-            values[row, j] = draw_cell(first_state(seed, j), first_row + row)
-
-
-@kernel
-def generate_columns(seed: int, first_row: int, ids: I64, values: F64) -> None:
-    """Fill columns, one per line: the transpose of what ``generate_dense_rows`` gives."""
+def generate_columns(seed: int, first_row: int, ids: I64, values: Floats) -> None:
+    """Fill columns, one per line, with the numbers of ``draw_cell``."""
     for line in range(ids.size):
         column = first_state(seed, ids[line])
         for row in range(values.shape[1]):

@@ -21,6 +21,7 @@ MAX_STEP = 1.0  # change of the log odds for a score of typical size
 MIN_SLOPE, MAX_SLOPE = 0.01, 20.0
 # Scores whose squares are outside these bounds are skipped: products would over- or underflow.
 MIN_SQUARE, MAX_SQUARE = 1e-200, 1e200
+SKIPPED = -1.0
 
 
 @kernel
@@ -54,31 +55,26 @@ def calibrate_binary(scores: F64, codes: I64, weights: F64, calibration: F64) ->
     The step uses the probability of the wrong class, so that swapping the classes changes only
     signs.
     """
-    rows, total, square = calibration[ROWS], calibration[WEIGHT], calibration[SQUARE]
-    slope, offset = calibration[SLOPE], calibration[OFFSET]
-    curvature, mixed, flatness = calibration[CURVATURE], calibration[MIXED], calibration[FLATNESS]
     for row in range(codes.size):
         score = scores[row, 0]
-        if not score * score < MAX_SQUARE:
+        weight = count_row(score * score, weights[row], calibration)
+        if weight == SKIPPED:
             continue
-        rows += 1.0
-        total += weights[row]
-        share_left = (total - weights[row]) / total
-        weight = weights[row] * rows / total
-        square += recency_share(weights[row], total) * (score * score - square)
-        if square < MIN_SQUARE:
-            continue
-        slope = start_slope(slope, square)
+        square, offset = calibration[SQUARE], calibration[OFFSET]
+        slope = start_slope(calibration[SLOPE], square)
+        share_left = (calibration[WEIGHT] - weights[row]) / calibration[WEIGHT]
         sign = 1.0 if codes[row] == 1 else -1.0
         wrong_probability = 1.0 / (1.0 + np.exp(sign * (slope * score + offset)))
         spread = weight * wrong_probability * (1.0 - wrong_probability)
-        curvature = curvature * share_left + spread * score * score
-        mixed = mixed * share_left + spread * score
-        flatness = flatness * share_left + spread
+        curvature = calibration[CURVATURE] * share_left + spread * score * score
+        mixed = calibration[MIXED] * share_left + spread * score
+        flatness = calibration[FLATNESS] * share_left + spread
         by_slope, by_offset = curvature + PRIOR * square, flatness + PRIOR
         # the determinant is below its bound only through rounding
         determinant = max(by_slope * by_offset - mixed * mixed, PRIOR * PRIOR * square)
-        gradient = sign * weight * (wrong_probability - 1.0 / (rows + 2.0)) / determinant
+        gradient = (
+            sign * weight * (wrong_probability - 1.0 / (calibration[ROWS] + 2.0)) / determinant
+        )
         slope_step, offset_step = (
             gradient * (by_offset * score - mixed),
             gradient * (by_slope - mixed * score),
@@ -87,11 +83,10 @@ def calibrate_binary(scores: F64, codes: I64, weights: F64, calibration: F64) ->
         if squared_length > MAX_STEP * MAX_STEP:
             slope_step *= MAX_STEP / np.sqrt(squared_length)
             offset_step *= MAX_STEP / np.sqrt(squared_length)
-        slope = clip_slope(slope + slope_step, square)
-        offset += offset_step
-    calibration[ROWS], calibration[WEIGHT], calibration[SQUARE] = rows, total, square
-    calibration[SLOPE], calibration[OFFSET] = slope, offset
-    calibration[CURVATURE], calibration[MIXED], calibration[FLATNESS] = curvature, mixed, flatness
+        calibration[SLOPE] = clip_slope(slope + slope_step, square)
+        calibration[OFFSET] = offset + offset_step
+        calibration[CURVATURE], calibration[MIXED] = curvature, mixed
+        calibration[FLATNESS] = flatness
 
 
 @kernel
@@ -104,18 +99,10 @@ def calibrate_multiclass(scores: F64, codes: I64, weights: F64, calibration: F64
         for c in range(n_classes):
             centred[c] = scores[row, c] - mean
             row_square += centred[c] * centred[c] / n_classes
-        if not row_square < MAX_SQUARE:
+        weight = count_row(row_square, weights[row], calibration)
+        if weight == SKIPPED:
             continue
-        calibration[ROWS] += 1.0
-        calibration[WEIGHT] += weights[row]
-        total = calibration[WEIGHT]
-        weight = weights[row] * calibration[ROWS] / total
-        calibration[SQUARE] += recency_share(weights[row], total) * (
-            row_square - calibration[SQUARE]
-        )
-        square = calibration[SQUARE]
-        if square < MIN_SQUARE:
-            continue
+        square, total = calibration[SQUARE], calibration[WEIGHT]
         slope, top_score = start_slope(calibration[SLOPE], square), centred.max()
         normalizer = first_moment = second_moment = 0.0
         for c in range(n_classes):
@@ -137,12 +124,18 @@ def calibrate_multiclass(scores: F64, codes: I64, weights: F64, calibration: F64
 
 
 @kernel
-def recency_share(weight: float, total: float) -> float:
-    """Return the share of the last row in a mean in which row t counts t times its weight.
+def count_row(square: float, weight: float, calibration: F64) -> float:
+    """Add a row and the square of its score; return its relative weight, or ``SKIPPED``.
 
-    ``total`` is the weight of all rows.
+    In the mean square row t counts t times its weight.
     """
-    return 2.0 * weight / (total + weight)
+    if not square < MAX_SQUARE:
+        return SKIPPED
+    calibration[ROWS] += 1.0
+    calibration[WEIGHT] += weight
+    total = calibration[WEIGHT]
+    calibration[SQUARE] += 2.0 * weight / (total + weight) * (square - calibration[SQUARE])
+    return SKIPPED if calibration[SQUARE] < MIN_SQUARE else weight * calibration[ROWS] / total
 
 
 @kernel

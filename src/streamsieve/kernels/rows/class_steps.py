@@ -22,12 +22,6 @@ MIN_BOUND = 1e-37  # of a bound: smaller sums of squares would be 0 in float32
 
 
 @inlined
-def has_shadows(cells: F32, n_classes: int) -> bool:
-    """Return True if cells hold the weights of outsiders."""
-    return bool(cells.shape[1] > 1 + n_classes)
-
-
-@inlined
 def column_of(c: int, shadows: bool) -> int:
     """Return the column of a class's precision in ``cells``; its weight, if any, is next to it."""
     return unsigned(1) + (c + c if shadows else c)
@@ -102,17 +96,6 @@ def swap_features(
             )
         weight[slot, c] = sign * new_weight[0, c]
         excess[slot, c] = new_excess[0, c]
-
-
-# ---- the score
-
-
-@inlined
-def add_to_curve(weight: F64, slot: int, x: float, sums: F64, bucket: int) -> None:
-    """Add the part of the scores that comes from a slot to the sums of its bucket."""
-    row = unsigned(bucket)
-    for c in range(unsigned(weight.shape[1])):
-        sums[row, c] += weight[slot, c] * x
 
 
 # ---- the step

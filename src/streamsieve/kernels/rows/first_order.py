@@ -6,7 +6,7 @@ Jin 2014.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,11 +29,6 @@ from .members import (
     slot_for,
     update_heap,
 )
-
-if TYPE_CHECKING:
-    from .partial import PartialState
-
-    WeightState: TypeAlias = "FirstOrderState | PartialState"
 
 ON_MISTAKE, ON_MARGIN, ON_LOSS = 0, 1, 2  # y s <= 0; y s <= 1; y s < 1
 # so that squares of weights divided by it are finite, whatever the step and the values
@@ -160,7 +155,7 @@ def first_order_update(
 
 @kernel
 def apply_step(
-    state: WeightState,
+    state: Any,
     ids: I64,
     curve: Curve | None,
     indices: Ints,
@@ -175,9 +170,10 @@ def apply_step(
 ) -> None:
     """Add ``steps[c]`` times a row to the weights, project, truncate.
 
-    Given    indices, values: the entries of the row, from ``begin`` to ``end``, values to be
-             multiplied by ``factor``; outsider_size: scratch of the length of the row, for the
-             largest |weight| over the classes that each outsider would have.
+    Given    state: a FirstOrderState, or a PartialState, which has the same arrays; indices,
+             values: the entries of the row, from ``begin`` to ``end``, values to be multiplied by
+             ``factor``; outsider_size: scratch of the length of the row, for the largest |weight|
+             over the classes that each outsider would have.
     Back     ``state`` and ``curve``, changed in place.
     """
     weight, slots, counts = state.weight, state.slots, state.counts
@@ -261,7 +257,7 @@ def max_abs_weight(weight: F64, slot: int) -> float:
 
 
 @kernel
-def sum_squares(state: WeightState) -> None:
+def sum_squares(state: Any) -> None:
     """Compute the sum of squares of all stored weights from scratch."""
     squares = 0.0
     for slot in range(state.counts[KEPT]):
@@ -273,7 +269,7 @@ def sum_squares(state: WeightState) -> None:
 
 
 @kernel
-def rescale(state: WeightState) -> None:
+def rescale(state: Any) -> None:
     """Multiply the scale into the stored weights before it becomes too small."""
     scale = state.scale[0]
     state.weight[: state.counts[KEPT]] *= scale

@@ -27,15 +27,12 @@ COUNTS = array(3, low=0)
 
 
 @inlined
-def goes_first(key_a: float, id_a: int, key_b: float, id_b: int) -> bool:
-    """Return True if a member of key and id a leaves before one of key and id b."""
-    return key_a < key_b or (key_a == key_b and id_a > id_b)
-
-
-@inlined
 def leaves_before(key: F64, member_id: I64, slot_a: int, slot_b: int) -> bool:
     """Return True if the member in slot a leaves before the member in slot b."""
-    return goes_first(key[slot_a], member_id[slot_a], key[slot_b], member_id[slot_b])
+    return bool(
+        key[slot_a] < key[slot_b]
+        or (key[slot_a] == key[slot_b] and member_id[slot_a] > member_id[slot_b])
+    )
 
 
 @kernel

@@ -16,7 +16,6 @@ from ..types import F32, F64, I32, I64, unsigned
 from .batch import MAX_SCORE, Rows, is_mistake, max_row_length, set_directions
 from .class_steps import (
     BOUND,
-    add_to_curve,
     column_of,
     compute_losses,
     compute_variance_x,
@@ -24,7 +23,6 @@ from .class_steps import (
     entry_bound,
     fill_cell,
     gather_outsiders,
-    has_shadows,
     key_of,
     learn_cells,
     learn_outsiders,
@@ -130,7 +128,7 @@ def second_order_update(
     flags = cells.view(np.int32)
     indptr, indices, values = rows.indptr, rows.indices, rows.values
     n_classes = weight.shape[1]
-    shadows = has_shadows(cells, n_classes)
+    shadows = cells.shape[1] > 1 + n_classes  # True if cells hold the weights of outsiders
     # then a confidence in the heap may be too high, and is not a lower bound
     keys_decay = decay < 1.0 and not shadows
     max_steps = 2 if rule == MAX_SCORE else n_classes
@@ -174,7 +172,8 @@ def second_order_update(
             for c in range(unsigned(n_classes)):
                 scores[c] += weight[slot, c] * x
             if curve is not None:
-                add_to_curve(weight, slot, x, curve.sums, curve.bucket[slot])
+                for c in range(unsigned(n_classes)):
+                    curve.sums[curve.bucket[slot], c] += weight[slot, c] * x
         constant = rows.constants[row]
         if shadows:
             kept_squares[0] = kept_squares[0] * decay + squares
@@ -209,13 +208,14 @@ def second_order_update(
                 out.x, out.weight, steps.direction, n_steps, n_out, loss, shadows, out.loss
             )
         else:
-            chosen = steps.classes, steps.direction, n_steps
             learn_cells(
                 cells,
                 out.place,
                 out.x,
                 n_out,
-                *chosen,
+                steps.classes,
+                steps.direction,
+                n_steps,
                 loss,
                 scale,
                 gamma,

@@ -18,8 +18,8 @@ import numpy as np
 from ...blocks import ColumnBlock
 from ...errors import spell
 from ...kernels.arrays import array
-from ...kernels.columns.slots import ALIKE, USED, Slots, combine, correlate
-from ...kernels.columns.substitution import mark_varying, substitute_on_worker, subtract_pushes
+from ...kernels.columns.slots import ALIKE, USED, Slots, combine, correlate, measure_columns
+from ...kernels.columns.substitution import substitute_on_worker
 from ...kernels.types import F64, I64
 from ...state import copied
 from ...targets import BOTH, Target
@@ -304,15 +304,17 @@ class AsynchronousRule(LinearRule):
         centre = Centre(state.parts)
         workers = self.make_workers(state.workers)
         kept_ids = [set(worker.ids.tolist()) for worker in workers]
-        varies = np.empty(block.n_columns, np.bool_)
-        mark_varying(block.n_rows, block.indptr, block.values, varies)
+        means, scales = np.empty((2, block.n_columns))
+        measure_columns(block.indptr, block.values, block.n_rows, means, scales)
         u, pushes, turn = centre.scores(), state.pushes, int(state.turns[0])
         feature_ids = block.ids.tolist()
-        for column in np.flatnonzero(varies).tolist():
+        for column in np.flatnonzero(scales > 0.0).tolist():
             if any(feature_ids[column] in ids_of_worker for ids_of_worker in kept_ids):
                 continue
             number = turn % len(workers)
-            subtract_pushes(u, pushes, max(0, turn - self.staleness), turn, len(workers), number)
+            for push in range(max(0, turn - self.staleness), turn):
+                if push % len(workers) != number:
+                    u -= pushes[push % len(pushes)]
             change = workers[number].offer(block.columns(column, column + 1), u)
             u = centre.register(number, centre.parts[number] + change)
             pushes = self.record_push(pushes, turn, change)

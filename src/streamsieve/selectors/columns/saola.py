@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...blocks import ColumnBlock
 from ...errors import DataError, spell
-from ...kernels.columns.contents import NO_COPY, find_missing
+from ...kernels.columns.contents import NO_COPY
 from ...kernels.columns.dependence import EQUAL
 from ...kernels.columns.saola import (
     CLOSED,
@@ -291,9 +291,8 @@ class SaolaRule(CopyDropper[SaolaState]):
             np.full(n_columns, NO_COPY),
         )
         if params.missing == "skip":
-            run_in_parts(
-                block, lambda a, b: find_missing(block.indptr, block.values, a, b, has_missing)
-            )
+            missing = np.flatnonzero(np.isnan(block.values))
+            has_missing[np.searchsorted(block.indptr, missing, side="right") - 1] = True
         n_rows = effective_n_rows(target.weights)
         threshold: Any = critical_correlation(params.alpha, n_rows)
         if has_missing.any():
