@@ -162,9 +162,7 @@ def _draw_ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
     """Draw whiskers of few points, or a band of many."""
     ranged = [point for point in curve.points if point.low is not None and point.high is not None]
     kind = colour_of(curve.position)
-    if len(ranged) > MAX_POINTS_WITH_WHISKERS or (
-        ranged and len(curve.points) > MAX_POINTS_WITH_WHISKERS
-    ):
+    if ranged and len(curve.points) > MAX_POINTS_WITH_WHISKERS:
         above = [f"{place(x(point.x))} {place(y(point.high or 0.0))}" for point in ranged]
         below = [f"{place(x(point.x))} {place(y(point.low or 0.0))}" for point in reversed(ranged)]
         return [f'<path class="a{kind}" d="M{"L".join(above + below)}Z"/>']
