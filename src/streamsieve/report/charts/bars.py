@@ -83,8 +83,10 @@ def bar_chart(
             "height": BAR,
         }
         opening = element("rect", f"mark f{kind}", **coordinates, rx=1.5)
-        parts.append(with_tip(opening, [item["name"], number_text(value), item.get("tip")]))
-        parts.append(label("end", x.start - 8, middle + 4.5, item["name"], MAX_NAME_WIDTH))
+        parts += [
+            with_tip(opening, [item["name"], number_text(value), item.get("tip")]),
+            label("end", x.start - 8, middle + 4.5, item["name"], MAX_NAME_WIDTH),
+        ]
     parts.append(line("axis", x(0.0), room.top, x(0.0), room.bottom))
     parts += draw_x_axis(x, room, ticks, x_title)
     return picture(WIDTH, room.bottom + (44 if x_title else 26), about, parts)
@@ -118,8 +120,10 @@ def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> 
     x = Scale(0.0, end, room.left, room.right)
     for i, (row, kind) in enumerate(zip(rows, kinds, strict=True)):
         name, middle = row["name"], room.top + SPAN_PITCH * (i + 0.5)
-        parts.append(line("grid", room.left, middle, room.right, middle))
-        parts.append(label("name end", room.left - 8, middle + 4, name, MAX_SPAN_NAME_WIDTH, SMALL))
+        parts += [
+            line("grid", room.left, middle, room.right, middle),
+            label("name end", room.left - 8, middle + 4, name, MAX_SPAN_NAME_WIDTH, SMALL),
+        ]
         for start, stop, n in _join_spans(row["stays"], x):
             width = max(MIN_SPAN, x(stop) - x(start))
             coordinates = {

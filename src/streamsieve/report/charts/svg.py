@@ -185,8 +185,10 @@ def standalone(pictures: Sequence[tuple[str, str]]) -> str:
             f'x="{MARGIN}" y="{place(top + TITLE_ROOM)}" width="{place(width)}"'
             f' height="{place(height)}"'
         )
-        parts.append(f'<g class="chart">{label("strong", MARGIN, top + SIZE, title, width)}</g>')
-        parts.append(OPENING.sub(f'<svg class="chart" {places}', svg, count=1))
+        parts += [
+            f'<g class="chart">{label("strong", MARGIN, top + SIZE, title, width)}</g>',
+            OPENING.sub(f'<svg class="chart" {places}', svg, count=1),
+        ]
         widest, top = max(widest, width), top + TITLE_ROOM + height + MARGIN
     style = MARKS + KINDS
     for name, colour in LIGHT.items():
