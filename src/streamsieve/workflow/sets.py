@@ -67,7 +67,7 @@ def name_sets(data: Any) -> dict[str, Any]:
     data_sets = list(data.values()) if isinstance(data, Mapping) else list_sets(data)
     names = list(map(clean_name, data)) if isinstance(data, Mapping) else names_of(data_sets)
     if len(set(names)) < len(names):
-        raise UsageError("two data sets have the same name; rename one")
+        raise UsageError("two data sets are the same, or have the same name; name each once")
     if not names:
         raise UsageError("no data is given; give one data set, or a list or dictionary of several")
     return dict(zip(names, data_sets, strict=True))
@@ -108,14 +108,12 @@ def names_of(data_sets: Sequence[Any]) -> list[str]:
     names = [
         short_name(data_set, number, len(data_sets)) for number, data_set in enumerate(data_sets, 1)
     ]
-    if len(set(names)) < len(names):
-        names = [
-            clean_name(data_set) if isinstance(data_set, str | Path) else f"data {n}"
-            for n, data_set in enumerate(data_sets, 1)
-        ]
-    if len(set(names)) < len(names):
-        raise UsageError("two data sets are the same; name each once")
-    return names
+    if len(set(names)) == len(names):
+        return names
+    return [
+        clean_name(data_set) if isinstance(data_set, str | Path) else f"data {n}"
+        for n, data_set in enumerate(data_sets, 1)
+    ]
 
 
 def short_name(data: Any, number: int, count: int) -> str:
