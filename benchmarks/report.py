@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any, ParamSpec, TypeVar
 
 from streamsieve.files import replacing
-from streamsieve.machine import describe_machine
 from streamsieve.machine import is_installed as installed
 
 sys.path.append(str(Path(__file__).parents[1]))  # where the papers' data and tables are
 from reproduction.data import find_folders
+from reproduction.machine import describe_machine
 from reproduction.tables import aligned as table
 
 __all__ = [

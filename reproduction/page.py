@@ -12,9 +12,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from streamsieve.files import replacing
-from streamsieve.machine import describe_machine
 
 from .experiment import Experiment, Table
+from .machine import describe_machine
 from .tables import aligned, markdown
 
 # packages that influence figures, beside those that every measurement names

@@ -235,17 +235,17 @@ def test_a_long_history_becomes_coarser_but_stays_true(monkeypatch: pytest.Monke
     history, selections = noted([20] * 50, 60, monkeypatch)
     states = replayed(history.to_dict())
     assert history.complete
-    for at, state in zip(history.at, states, strict=True):
+    for at, state in zip(history.changes, states, strict=True):
         assert state == sorted(selections[at - 32])
-    assert history.at[-1] == 81
-    assert len(history.at) < 20
+    assert list(history.changes)[-1] == 81
+    assert len(history.changes) < 20
 
 
 def test_of_a_very_large_selection_the_best_are_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     history, selections = noted([5, 30, 45, 80, 8, 60], 300, monkeypatch)
     assert not history.complete
-    assert history.at == [34, 35, 36, 37]
-    for at, state in zip(history.at, replayed(history.to_dict()), strict=True):
+    assert list(history.changes) == [34, 35, 36, 37]
+    for at, state in zip(history.changes, replayed(history.to_dict()), strict=True):
         assert state == sorted(selections[at - 32][:10])
 
 
@@ -266,9 +266,9 @@ def test_changes_at_one_count_become_one() -> None:
     history.note(40, np.array([1, 2]), np.ones(2))
     history.note(48, np.array([1, 3]), np.ones(2))
     history.note(48, np.array([1, 2]), np.ones(2))
-    assert (history.at, history.entered, history.left) == ([40], [[1, 2]], [[]])
+    assert history.changes == {40: ([1, 2], [])}
     history.note(48, np.array([4, 1]), np.ones(2))
-    assert (history.at, history.entered, history.left) == ([40, 48], [[1, 2], [4]], [[], [2]])
+    assert history.changes == {40: ([1, 2], []), 48: ([4], [2])}
 
 
 def test_what_is_costly_to_read_is_looked_at_late(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -361,19 +361,7 @@ class ColumnBlock:
 
     def masked(self, kept: NDArray[np.bool_]) -> ColumnBlock:
         """Return the columns that a mask keeps."""
-        if kept.all():
-            return self
-        lengths = np.diff(self.indptr)
-        inside = slice(int(self.indptr[0]), int(self.indptr[-1]))
-        entries = np.repeat(kept, lengths)
-        return self.derived(
-            indptr=np.concatenate([[0], np.cumsum(lengths[kept])]),
-            indices=self.indices[inside][entries],
-            values=self.values[inside][entries],
-            ids=self.ids[kept],
-            names=None if self.names is None else self.names[kept],
-            groups=None if self.groups is None else self.groups[kept],
-        )
+        return self if kept.all() else self.picked(np.flatnonzero(kept))
 
     def picked(self, columns: NDArray[np.int64]) -> ColumnBlock:
         """Return some columns, by their positions, in that order."""

@@ -86,7 +86,8 @@ def naming_methods(learner: AnyLearner) -> Iterator[None]:
     try:
         yield
     except NotClassesError as error:
-        raise NotClassesError(error.what, methods_for("numbers", learner.reads)) from None
+        methods = ", ".join(methods_for("numbers", learner.reads))
+        raise NotClassesError(f"{error}: {methods}") from None
 
 
 def restart_remark(rows: int, classes: NDArray[Any]) -> Finding:

@@ -24,7 +24,6 @@ UNSAFE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\u202a-\u202e\u2066-\u2069\u200b\u2060"
     "\ufeff\ufffe\uffff\U000e0000-\U000e007f]"
 )
-SHORT = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
 FORMATS = {"score": "{:.6g}", "weight": "{:+.6g}"}
 
 
@@ -33,20 +32,11 @@ def printable(text: object, longest: int | None = None) -> str:
 
     Unsafe characters are escaped; the middle is cut out if the line is longer than ``longest``.
     """
-    shown = UNSAFE.sub(_escape, str(text))
+    shown = UNSAFE.sub(lambda match: match[0].encode("unicode_escape").decode(), str(text))
     if longest is not None and len(shown) > longest:
         end = longest // 4
         shown = shown[: longest - end - 1] + ELLIPSIS + shown[-end:]
     return shown
-
-
-def _escape(match: re.Match[str]) -> str:
-    """Return the escape sequence of an unsafe character."""
-    code = ord(match[0])
-    numeric = (
-        f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 1 << 16 else f"\\U{code:08x}"
-    )
-    return SHORT.get(match[0], numeric)
 
 
 def listed(lines: Sequence[dict[str, Any]], n_features: int) -> str:

@@ -124,8 +124,7 @@ def wrong_fields(value: Mapping[str, Any], kind: Any) -> list[str]:
 def read_json(path: Path, cure: str) -> dict[str, Any]:
     """Return the JSON object in a file; raise DataError with the cure if there is none."""
     if path.stat().st_size > MAX_FILE_BYTES:
-        size = MAX_FILE_BYTES >> 30
-        raise DataError(f"{path}: damaged (it is larger than {size} GiB); {cure}")
+        raise DataError(f"{path}: damaged (it is larger than {MAX_FILE_BYTES >> 30} GiB); {cure}")
     try:
         content = from_json(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

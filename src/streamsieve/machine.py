@@ -1,4 +1,4 @@
-"""The resources of the machine: memory, cores, and a description of it in one line.
+"""The resources of the machine: memory, cores, and folders for temporary files.
 
 All code that depends on memory asks this module, so that a limit set by ``limited`` is obeyed
 everywhere: arrays that grow, rows and columns that are held (``available_memory``), blocks read
@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import mmap
 import os
-import platform
 import re
 import resource
 import sys
@@ -46,7 +45,6 @@ STILL_TO_LOAD = 280_000_000
 MIN_BYTES_FOR_DATA = 60_000_000  # a smaller limit is an error
 PARTS_FOR_READING = 4  # one part in so many of the memory for data is for blocks read ahead
 BLOCKS_WAITING = 4  # beside those that threads work on: read, waiting, made, in use
-PACKAGES = ("numpy", "numba", "pyarrow")  # whose versions are part of every measurement
 BYTES_PER_THREAD = 8_000_000  # the least that a reading thread may use
 
 
@@ -215,16 +213,12 @@ def available_memory() -> int:
 
     That is what the limits, the machine, its container and ``ulimit -v`` leave.
     """
-    machine = _bytes_of(Path("/proc/meminfo"), "MemAvailable:") or _machine_bytes() // 2
+    whole = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    machine = _bytes_of(Path("/proc/meminfo"), "MemAvailable:") or whole // 2
     return max(
         0,
         min([*(limit.available() for limit in _limits), machine, *_container(), *_address_space()]),
     )
-
-
-def _machine_bytes() -> int:
-    """Return the memory of the machine in bytes."""
-    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
 
 
 def _lines_of(path: Path) -> list[str]:
@@ -323,22 +317,6 @@ def reset_peak_memory() -> None:
         Path(PEAK_RESET).write_text("5")  # see proc(5)
 
 
-def describe_machine(*packages: str) -> str:
-    """Return one line on the machine of a measurement.
-
-    It has the processor, cores, memory, system and the versions of the main packages and of
-    ``packages``.
-    """
-    from importlib import metadata
-
-    versions = [
-        f"{name} {metadata.version(name)}" for name in (*PACKAGES, *packages) if is_installed(name)
-    ]
-    memory = f"{_machine_bytes() / 2**30:.0f} GiB of memory"
-    python = f"Python {platform.python_version()}"
-    return ", ".join([_processor(), f"{cores()} cores", memory, _system(), python, *versions])
-
-
 def is_installed(package: str) -> bool:
     """Return True if a package is installed."""
     from importlib import metadata
@@ -348,17 +326,3 @@ def is_installed(package: str) -> bool:
     except metadata.PackageNotFoundError:
         return False
     return True
-
-
-def _processor() -> str:
-    for line in _lines_of(Path("/proc/cpuinfo")):
-        if line.startswith("model name"):
-            return " ".join(line.partition(":")[2].split())
-    return platform.processor() or platform.machine()
-
-
-def _system() -> str:
-    try:
-        return f"{platform.freedesktop_os_release()['PRETTY_NAME']} (kernel {platform.release()})"
-    except OSError:
-        return platform.platform(terse=True)

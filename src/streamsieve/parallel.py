@@ -5,7 +5,6 @@ The result never depends on the number of threads.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Self, TypeVar
@@ -43,29 +42,25 @@ class Threads:
 
     def each(self, n_parts: int, work: Callable[[int], R]) -> list[R]:
         """Return ``work`` of every part, in order; raise the error of the first part that fails."""
-        waiting = deque(range(n_parts))
+        waiting = iter(range(n_parts))
         results: dict[int, R] = {}
         failed: dict[int, Exception] = {}
 
         def take() -> None:
-            while waiting:
-                try:
-                    part = waiting.popleft()
-                except IndexError:  # another thread was faster
-                    return
+            for part in waiting:
                 try:
                     results[part] = work(part)
                 except Exception as error:
                     failed[part] = error
                     # all parts before this one have started, so the first error is among theirs
-                    waiting.clear()
+                    list(waiting)
 
         helpers = min(self.count, n_parts) - 1
         others = [self._pool.submit(take) for _ in range(helpers)] if self._pool is not None else []
         try:
             take()
         finally:
-            waiting.clear()  # where the calling thread is interrupted, the others stop too
+            list(waiting)  # where the calling thread is interrupted, the others stop too
             for other in others:
                 other.result()
         if failed:

@@ -6,13 +6,13 @@ shown, and pyplot is not needed.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from .colours import LIGHT, N_COLOURS
 from .display import printable
@@ -26,28 +26,24 @@ def draw_bars(
     axes: Axes, items: Sequence[Mapping[str, Any]], *, signed: bool = False, x_title: str = ""
 ) -> None:
     """Draw one horizontal bar per item, the first on top, in the colours of their groups."""
-    bars = [item for item in items if is_finite(item["value"])]
-    groups = list(dict.fromkeys(item["group"] for item in bars if item.get("group") is not None))
-    colours = []
-    for item in bars:
-        position = 1 if signed and item["value"] < 0 else 0
-        colours.append(
-            colour_of(position if item.get("group") is None else groups.index(item["group"]))
-        )
-    axes.barh(range(len(bars)), [item["value"] for item in bars], color=colours, height=0.72)
-    axes.set_yticks(
-        range(len(bars)),
-        [printable(item["name"], MAX_NAME_LENGTH) for item in bars],
-        parse_math=False,
+    groups = list(dict.fromkeys(item["group"] for item in items if item.get("group")))
+    colours = [
+        groups.index(item["group"]) if item.get("group") else int(signed and item["value"] < 0)
+        for item in items
+    ]
+    axes.barh(
+        range(len(items)),
+        [item["value"] for item in items],
+        color=list(map(colour_of, colours)),
+        height=0.72,
     )
-    axes.set_ylim(len(bars) - 0.4, -0.6)
+    names = [printable(item["name"], MAX_NAME_LENGTH) for item in items]
+    axes.set_yticks(range(len(items)), names, parse_math=False)
+    axes.set_ylim(len(items) - 0.4, -0.6)
     axes.set_xlabel(x_title)
     axes.axvline(0, color=LIGHT["muted"], linewidth=0.8)
     remove_clutter(axes, "x")
-    if len(groups) > 1:
-        add_legend(
-            axes, groups, [Patch(color=colour_of(position)) for position in range(len(groups))]
-        )
+    add_legend(axes, groups, [Patch(color=colour_of(position)) for position in range(len(groups))])
 
 
 def draw_lines(
@@ -64,29 +60,21 @@ def draw_lines(
     """Draw lines with bands from ``low`` to ``high``; ``marked`` is a position to point out."""
     lines = []
     for position, curve in enumerate(series):
-        colour, n = colour_of(position), len(curve["x"])
-        positions = [
-            i for i in range(n) if is_finite(curve["y"][i]) and (curve["x"][i] > 0 or not log_x)
-        ]
-        x, y = [curve["x"][i] for i in positions], [curve["y"][i] for i in positions]
-        marker = marker_of(position) if len(positions) <= MAX_POINTS_WITH_MARKERS else ""
+        unknown = [None] * len(curve["x"])
+        ranges = curve.get("low") or unknown, curve.get("high") or unknown
+        points = zip(curve["x"], curve["y"], *ranges, strict=True)
+        present = [point for point in points if point[1] is not None]
+        x, y, low, high = np.array(present, np.float64).reshape(-1, 4).T
         lines += axes.plot(
-            x, y, color=colour, marker=marker, drawstyle="steps-post" if step else "default"
+            x,
+            y,
+            color=colour_of(position),
+            marker=marker_of(position) if x.size <= MAX_POINTS_WITH_MARKERS else "",
+            drawstyle="steps-post" if step else "default",
         )
-        low, high = curve.get("low") or [None] * n, curve.get("high") or [None] * n
-        banded = [i for i in positions if is_finite(low[i]) and is_finite(high[i])]
-        bounds = [low[i] for i in banded], [high[i] for i in banded]
-        axes.fill_between(
-            [curve["x"][i] for i in banded], *bounds, color=colour, alpha=0.16, linewidth=0
-        )
+        axes.fill_between(x, low, high, color=colour_of(position), alpha=0.16, linewidth=0)
     if marked is not None:
-        axes.axvline(
-            marked["x"],
-            color=LIGHT["ink"],
-            linewidth=1,
-            linestyle=(0, (4, 3)),
-            label=marked["label"],
-        )
+        axes.axvline(marked["x"], color=LIGHT["ink"], linewidth=1, linestyle=(0, (4, 3)))
         axes.annotate(
             marked["label"],
             (marked["x"], 1),
@@ -95,8 +83,7 @@ def draw_lines(
             ha="center",
         )
     describe_axes(axes, x_title, y_title, log_x, percent)
-    if len(series) > 1:
-        add_legend(axes, [curve["name"] for curve in series], lines)
+    add_legend(axes, [curve["name"] for curve in series], lines)
 
 
 def draw_points(
@@ -109,15 +96,14 @@ def draw_points(
     percent: bool = False,
 ) -> None:
     """Draw points in the colours of their groups."""
-    groups = list(dict.fromkeys(str(point.get("group")) for point in points))
+    groups = list(dict.fromkeys(point["group"] for point in points))
     marks = []
     for position, group in enumerate(groups):
-        members = [point for point in points if str(point.get("group")) == group]
+        members = [point for point in points if point["group"] == group]
         x, y = [point["x"] for point in members], [point["y"] for point in members]
         marks.append(axes.scatter(x, y, color=colour_of(position), marker=marker_of(position)))
     describe_axes(axes, x_title, y_title, log_x, percent)
-    if len(groups) > 1:
-        add_legend(axes, groups, marks)
+    add_legend(axes, groups, marks)
 
 
 def describe_axes(axes: Axes, x_title: str, y_title: str, log_x: bool, percent: bool) -> None:
@@ -125,18 +111,13 @@ def describe_axes(axes: Axes, x_title: str, y_title: str, log_x: bool, percent: 
     axes.set_xlabel(x_title)
     axes.set_ylabel(y_title)
     if percent:
-        axes.yaxis.set_major_formatter(FuncFormatter(percent_text))
+        axes.yaxis.set_major_formatter(lambda value, _: f"{100 * value:.4g}%")
     if log_x:
         axes.set_xscale("log")
         axes.xaxis.set_major_locator(LogLocator(10, subs=(1.0, 2.0, 5.0), numticks=12))
         axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.xaxis.set_major_formatter(FuncFormatter(count_text))
+        axes.xaxis.set_major_formatter(count_text)
     remove_clutter(axes, "y")
-
-
-def percent_text(value: float, _: object) -> str:
-    """Return a fraction as a percentage."""
-    return f"{100 * value:.4g}%"
 
 
 def count_text(value: float, _: object) -> str:
@@ -144,31 +125,27 @@ def count_text(value: float, _: object) -> str:
     return f"{value:,.0f}" if value == round(value) else f"{value:.4g}"
 
 
-def remove_clutter(axes: Axes, across: str) -> None:
+def remove_clutter(axes: Axes, across: Literal["x", "y"]) -> None:
     """Keep few lines: the grid across the values, and the axis of the categories or positions."""
     axes.spines[["top", "right", "left" if across == "y" else "bottom"]].set_visible(False)
     axes.set_axisbelow(True)
-    axes.grid(axis="y" if across == "y" else "x", color=LIGHT["grid"], linewidth=0.8)
+    axes.grid(axis=across, color=LIGHT["grid"], linewidth=0.8)
 
 
 def add_legend(axes: Axes, names: Sequence[str], marks: Sequence[Any]) -> None:
-    """Add a legend above the plot, where it covers nothing."""
-    texts = [printable(name, MAX_NAME_LENGTH) for name in names]
+    """Add a legend of several names above the plot, where it covers nothing."""
+    if len(names) < 2:
+        return
     legend = axes.legend(
         marks,
-        texts,
+        [printable(name, MAX_NAME_LENGTH) for name in names],
         loc="lower left",
         bbox_to_anchor=(0, 1),
-        ncols=min(5, len(texts)),
+        ncols=min(5, len(names)),
         frameon=False,
     )
     for text in legend.get_texts():
         text.set_parse_math(False)
-
-
-def is_finite(value: float | None) -> bool:
-    """Return True for a finite number, False for None."""
-    return value is not None and math.isfinite(value)
 
 
 def colour_of(position: int) -> str:

@@ -6,10 +6,17 @@ import sys
 import time
 from html import escape
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    Task,
+    TaskProgressColumn,
+    TextColumn,
+)
 from rich.text import Text
 
 if TYPE_CHECKING:
@@ -18,13 +25,13 @@ if TYPE_CHECKING:
 SECONDS_BETWEEN = 0.1  # updates of a notebook
 
 
-class ProgressBar:
+class ProgressBar(Progress):
     """A bar to call with a snapshot after every block; drawn a few times a second at most."""
 
     def __init__(self) -> None:
-        self.bar = Progress(
+        super().__init__(
             BarColumn(bar_width=30),
-            Percentage(),
+            TaskProgressColumn(),
             TextColumn("{task.fields[rows]:,} {task.fields[unit]}"),
             TextColumn("{task.fields[speed]}"),
             TextColumn("{task.fields[mistakes]}"),
@@ -33,39 +40,28 @@ class ProgressBar:
             refresh_per_second=8,
             transient=True,
         )
-        self.task = self.bar.add_task("", total=None, rows=0, unit="rows", speed="", mistakes="")
+        self.task = self.add_task("", total=None, rows=0, unit="rows", speed="", mistakes="")
 
-    def __enter__(self) -> ProgressBar:
+    def __enter__(self) -> Self:
         try:
-            self.bar.start()
+            return super().__enter__()
         except BaseException:  # such as Ctrl-C while it is drawn for the first time
-            self.bar.stop()
+            self.stop()
             raise
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.bar.stop()
 
     def __call__(self, now: Snapshot) -> None:
         done, total = amounts(now)
-        elapsed = self.bar.tasks[self.task].elapsed or 0.0
-        speed = (
-            f"{now.bytes / elapsed / 1e6:,.0f} MB/s"
-            if now.n_bytes and now.bytes and elapsed
-            else ""
+        elapsed = self.tasks[self.task].elapsed or 0.0
+        speed = now.bytes / elapsed if now.n_bytes and now.bytes and elapsed else 0.0
+        self.update(
+            self.task,
+            completed=done,
+            total=total,
+            rows=now.done,
+            unit=now.unit,
+            speed=f"{speed / 1e6:,.0f} MB/s" if speed else "",
+            mistakes=quality_text(now),
         )
-        shown: dict[str, Any] = {
-            "rows": now.done,
-            "unit": now.unit,
-            "speed": speed,
-            "mistakes": quality_text(now),
-        }
-        self.bar.update(self.task, completed=done, total=total, **shown)
 
 
 def amounts(now: Snapshot) -> tuple[int | None, int | None]:
@@ -77,15 +73,6 @@ def quality_text(now: Snapshot) -> str:
     """Return the quality of predictions so far."""
     mistakes = "" if now.mistakes is None else f"{now.mistakes / max(1, now.done):.1%} mistakes"
     return mistakes if now.r2 is None else f"R2 {now.r2:.3f}"
-
-
-class Percentage(ProgressColumn):
-    """The percentage done, where the total is known."""
-
-    def render(self, task: Task) -> Text:
-        return Text(
-            "" if task.total is None else f"{task.percentage:>3.0f}%", style="progress.percentage"
-        )
 
 
 class Times(ProgressColumn):
@@ -127,7 +114,7 @@ class NotebookBar:
         self.last: Snapshot | None = None
         self.handle: Any = None
 
-    def __enter__(self) -> NotebookBar:
+    def __enter__(self) -> Self:
         from IPython.display import HTML, display
 
         self.handle = display(HTML(bar_of(None, 0.0)), display_id=True)

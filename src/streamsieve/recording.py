@@ -21,11 +21,10 @@ PER_DOUBLING = 8
 MAX_IDS = 50_000  # in a history: a longer one becomes coarser in time
 MAX_FOLLOWED_WHOLE = 10_000  # features of a selection that is followed as a whole
 MAX_FOLLOWED = 1_000  # features that are followed of a larger selection, the best ones
-# the fields of a history in a record and in the note of a checkpoint
-STORED = ("unit", "at", "entered", "left", "complete")
 
 Trace = list[dict[str, float]]
 Ids = NDArray[np.int64]
+Change = tuple[list[int], list[int]]  # the ids that entered, and those that left
 
 
 def next_look(count: int) -> int:
@@ -56,31 +55,35 @@ class History:
     """
 
     unit: str
-    at: list[int] = field(default_factory=list)
-    entered: list[list[int]] = field(default_factory=list)
-    left: list[list[int]] = field(default_factory=list)
+    changes: dict[int, Change] = field(default_factory=dict)  # by count of rows or features
     complete: bool = True
     now: Ids = field(default_factory=lambda: np.empty(0, np.int64))  # ascending
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> History:
         """Return the history that ``to_dict`` stored, to continue it."""
+        both = zip(content["entered"], content["left"], strict=True)
+        changes = dict(zip(content["at"], both, strict=True))
         followed: set[int] = set()
-        for entered, left in zip(content["entered"], content["left"], strict=True):
+        for entered, left in changes.values():
             followed = (followed - set(left)) | set(entered)
-        return cls(
-            **{name: content[name] for name in STORED}, now=np.array(sorted(followed), np.int64)
-        )
+        now = np.array(sorted(followed), np.int64)
+        return cls(content["unit"], changes, content["complete"], now)
 
     def to_dict(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in STORED}
+        """Return the history as a record and the note of a checkpoint have it."""
+        return {
+            "unit": self.unit,
+            "at": list(self.changes),
+            "entered": [entered for entered, _ in self.changes.values()],
+            "left": [left for _, left in self.changes.values()],
+            "complete": self.complete,
+        }
 
     def note(self, count: int, ids: Ids, scores: NDArray[np.float64]) -> None:
         """Record the selection after so many rows or features."""
         if self.complete and ids.size > MAX_FOLLOWED_WHOLE:
-            self.complete, self.now = False, self.now[:0]
-            for changes in (self.at, self.entered, self.left):
-                changes.clear()
+            self.complete, self.now, self.changes = False, self.now[:0], {}
         if not self.complete and ids.size > MAX_FOLLOWED:
             ids = ids[np.lexsort((ids, -scores))[:MAX_FOLLOWED]]
         ids = np.sort(ids)
@@ -95,35 +98,30 @@ class History:
 
     @property
     def n_ids(self) -> int:
-        return sum(map(len, self.entered)) + sum(map(len, self.left))
+        return sum(len(entered) + len(left) for entered, left in self.changes.values())
 
     def _add(self, count: int, entered: list[int], left: list[int]) -> None:
         # a change at the end is merged with the one at the same count
-        if self.at and self.at[-1] == count:
-            self.at.pop()
-            entered, left = merge_changes(self.entered.pop(), self.left.pop(), entered, left)
+        entered, left = merge_changes(*self.changes.pop(count, ([], [])), entered, left)
         if entered or left:
-            self.at.append(count)
-            self.entered.append(entered)
-            self.left.append(left)
+            self.changes[count] = entered, left
 
     def _halve(self, enough: int) -> None:
         """Merge changes in pairs until there are few enough ids.
 
         The selection at the end stays the same.
         """
-        while self.n_ids > enough and len(self.at) > 1:
-            looks = list(zip(self.at, self.entered, self.left, strict=True))
-            self.at, self.entered, self.left = [], [], []
-            for (_, *first), (at, *second) in zip(looks[::2], looks[1::2], strict=False):
-                self._add(at, *merge_changes(*first, *second))
-            if len(looks) % 2:
-                self._add(*looks[-1])
+        while self.n_ids > enough and len(self.changes) > 1:
+            looks = list(self.changes.items())
+            self.changes = {}
+            for (_, first), (count, second) in zip(looks[::2], looks[1::2], strict=False):
+                self._add(count, *merge_changes(*first, *second))
+            self.changes.update(looks[len(looks) // 2 * 2 :])  # the last of an odd number
 
 
 def merge_changes(
     entered: list[int], left: list[int], then_entered: list[int], then_left: list[int]
-) -> tuple[list[int], list[int]]:
+) -> Change:
     """Return two consecutive changes as one: the ids that entered and the ids that left."""
     all_entered = (set(entered) - set(then_left)) | (set(then_entered) - set(left))
     all_left = (set(left) - set(then_entered)) | (set(then_left) - set(entered))

@@ -7,7 +7,6 @@ classes met row by row.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -32,6 +31,7 @@ EARLY_ROWS = 2000  # of one class only: warn while the run can still be stopped
 MIN_ROWS = 50  # for a judgement on the order of the labels
 MIN_SWITCHES = 0.1  # of the switches in a random order
 NONE_YET = -1
+FOR_NUMBERS = "convert them to classes, or use a method that learns numbers"
 
 
 class NewLabelError(DataError):
@@ -40,29 +40,16 @@ class NewLabelError(DataError):
     Learning can start again with it if the data can be read again.
     """
 
-    def __init__(self, message: str, label: Any) -> None:
+    def __init__(self, message: str, label: Any = None) -> None:
         super().__init__(message)
         self.label = label
-
-    def __reduce__(self) -> tuple[type[NewLabelError], tuple[str, Any]]:
-        return type(self), (str(self), self.label)
 
 
 class NotClassesError(DataError):
     """Numbers to predict were given to a method that learns classes.
 
-    ``methods`` are those that learn numbers, if known.
+    The message ends with ``FOR_NUMBERS``, and a caller adds the names of such methods.
     """
-
-    def __init__(self, what: str, methods: Sequence[str] = ()) -> None:
-        named = f": {', '.join(methods)}" if methods else ""
-        super().__init__(
-            f"{what}; convert them to classes, or use a method that learns numbers{named}"
-        )
-        self.what, self.methods = what, tuple(methods)
-
-    def __reduce__(self) -> tuple[type[NotClassesError], tuple[str, tuple[str, ...]]]:
-        return type(self), (self.what, self.methods)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -167,7 +154,7 @@ def kind_of(
         if continuous and values.size > 2:
             raise NotClassesError(
                 f"{prefix(origin)}this method learns classes, but the target has {values.size:,}"
-                " different numbers with fractions"
+                f" different numbers with fractions; {FOR_NUMBERS}"
             )
         return "classes"
     if not continuous and y.dtype.kind in "iuf" and values.size > MAX_PLAUSIBLE_CLASSES:
@@ -341,7 +328,7 @@ class Labels:
         elif has_fractions(np.array([label, *classes.tolist()])):
             return NotClassesError(
                 f"{where}label {show(label)} is a third one beside {known_classes}, and numbers"
-                " with fractions are hardly classes"
+                f" with fractions are hardly classes; {FOR_NUMBERS}"
             )
         else:
             cure = (

@@ -356,8 +356,12 @@ class Clock:
     def seconds(self) -> dict[str, float]:
         """Return the seconds of each kind."""
         total, compiling = time.perf_counter() - self.began, compile_seconds() - self.compiled
-        reading = max(0.0, total - self.learned - compiling)
-        return {"total": total, "read": reading, "learn": self.learned, "compile": compiling}
+        return {
+            "total": total,
+            "read": max(0.0, total - self.learned - compiling),
+            "learn": self.learned,
+            "compile": compiling,
+        }
 
 
 def findings_on(source: DataSource) -> list[Finding]:

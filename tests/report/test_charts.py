@@ -133,7 +133,7 @@ def every_chart(name: str, number: Any, other: Any) -> list[str]:
         charts.heat_map([name, "b", "c"], [[1, number, other]] * 3, title=name),
         charts.heat_map([name, "b"], [[1, number], [other, 1]]),
         charts.timeline(
-            [{"name": name, "spans": [[number, other], [0, 5]]}], x_title=name, end=other
+            [{"name": name, "selected": False, "stays": [[0, 5], [6, 7]]}], x_title=name, end=7
         ),
         charts.critical_difference(
             {name: number, "b": 1.5, "c": 2, "d": other}, other, [[name, "b"], ["c", "d", "no"]]
@@ -295,7 +295,10 @@ def test_a_heat_map_has_a_cell_per_pair_and_its_colour() -> None:
 
 
 def test_spans_of_features_that_stayed_and_that_left() -> None:
-    rows = [{"name": "stays", "spans": [[0, 25], [50, 100]]}, {"name": "left", "spans": [[25, 75]]}]
+    rows = [
+        {"name": "stays", "selected": True, "stays": [[0, 25], [50, 100]]},
+        {"name": "left", "selected": False, "stays": [[25, 75]]},
+    ]
     svg = charts.timeline(rows, x_title="rows", end=100)
     first, second, third = marks(svg)
     # names take 12 * (0.59 * 3 + 2 * 0.34) rounded, 10 more, up to 466: 0 to 100

@@ -99,8 +99,8 @@ def show_method(method: dict[str, Any], taken: set[str]) -> None:
         "paper": method["paper"],
         "reads": READS[method["reads"]],
         "target": " or ".join(method["targets"]),
+        "predicts": "yes" if method["predicts"] else "no: it selects",
     }
-    facts["predicts"] = "yes" if method["predicts"] else "no: it selects"
     if method["groups"]:
         facts["groups"] = "--groups FILE has the group of every feature"
     for title, text in facts.items():

@@ -33,9 +33,12 @@ PARAMS = "params"  # the table of the method's parameters
 class Config(NamedTuple):
     """A file of options: options by their name in click, and parameters of the method."""
 
-    path: Path
+    path: str
     options: dict[str, Any]
     params: dict[str, Any]
+
+
+NO_CONFIG = Config("", {}, {})
 
 
 class ChosenMethod(NamedTuple):
@@ -44,7 +47,7 @@ class ChosenMethod(NamedTuple):
     method: str
     options: list[MethodOption]
     shadowed: list[str]  # parameters without an option: the command has one of that name
-    config: Config | None
+    config: Config
     values: dict[str, Any]  # by name of a click option that sets parameters
     typed: dict[str, str]  # by parameter: how it was given
 
@@ -146,18 +149,16 @@ def given_parameters(ctx: click.Context) -> dict[str, Any]:
     one of them is an error.
     """
     chosen: ChosenMethod = ctx.meta[CHOSEN]
-    path = "" if chosen.config is None else str(chosen.config.path)
+    values, path = chosen.values, chosen.config.path
     on_line: list[GivenParameter] = []
     in_file: list[GivenParameter] = []
     for parameter, option in SHARED.items():
         name = CLICK_NAMES.get(parameter, parameter)
-        if name in chosen.values:
-            value = read_value(str(chosen.values[name]))
-            if is_typed(ctx, name):
-                on_line.append((parameter, option, value))
-            else:
-                in_file.append((parameter, f"{path}: {option.lstrip('-')}", value))
-    values = chosen.values
+        if name in values and is_typed(ctx, name):
+            on_line.append((parameter, option, read_value(str(values[name]))))
+        elif name in values:
+            key = f"{path}: {option.lstrip('-')}"
+            in_file.append((parameter, key, read_value(str(values[name]))))
     on_line += [
         (method_option.parameter, method_option.opts[0], read_value(values[method_option.name]))
         for method_option in chosen.options
@@ -167,11 +168,10 @@ def given_parameters(ctx: click.Context) -> dict[str, Any]:
         (name, f"--param {name}", value)
         for name, value in map(read_param, values.get("params", ()))
     ]
-    if chosen.config is not None:
-        for name, value in chosen.config.params.items():
-            in_file.append(
-                (name, f"{path}: {name}", read_value(value) if isinstance(value, str) else value)
-            )
+    in_file += [
+        (name, f"{path}: {name}", read_value(value) if isinstance(value, str) else value)
+        for name, value in chosen.config.params.items()
+    ]
     typed, from_file = collect_given(chosen, on_line), collect_given(chosen, in_file, path)
     for name, option in (
         ("random_state", "--seed"),
@@ -314,7 +314,7 @@ def read_config(path: Path, command: click.Command) -> Config:
                 f"{path}: {key} appears twice, once under another name; omit one of them"
             )
         options[option.name] = convert_value(path, key, option, value)
-    return Config(path, options, params)
+    return Config(str(path), options, params)
 
 
 def convert_value(path: Path, key: str, option: click.Parameter, value: Any) -> Any:

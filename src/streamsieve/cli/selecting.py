@@ -18,9 +18,9 @@ from click.core import ParameterSource
 from ..errors import DataError, UsageError, spelling_as
 from .parameters import (
     CHOSEN,
+    NO_CONFIG,
     SHARED,
     ChosenMethod,
-    Config,
     MethodOption,
     OptionSpelling,
     option_name,
@@ -62,10 +62,9 @@ class SelectCommand(click.Command):
             values, _, _ = parser.parse_args(list(args))
         except click.UsageError:
             values = {}  # the error is raised again when all options are known
-        config = read_config(Path(values["config"]), self) if "config" in values else None
-        if config is not None:
-            ctx.default_map = {**(ctx.default_map or {}), **config.options}
-        named = values.get("method") or (config.options.get("method") if config else None)
+        config = read_config(Path(values["config"]), self) if "config" in values else NO_CONFIG
+        ctx.default_map = {**(ctx.default_map or {}), **config.options}
+        named = values.get("method") or config.options.get("method")
         if named is None and "resume" in values:
             named = method_of_run(values["resume"])
         helping = self.get_help_option(ctx)
@@ -170,8 +169,7 @@ def add_file_name(ctx: click.Context, error: click.BadParameter) -> click.UsageE
         or ctx.get_parameter_source(name) is not ParameterSource.DEFAULT_MAP
     ):
         return error
-    config: Config = ctx.meta[CHOSEN].config
-    return click.UsageError(f"{config.path}: {error.format_message()}", ctx)
+    return click.UsageError(f"{ctx.meta[CHOSEN].config.path}: {error.format_message()}", ctx)
 
 
 def refuse_files_after_test(args: list[str], train: Iterable[str]) -> None:

@@ -43,8 +43,7 @@ def draw(picture: RenderableType) -> None:
 
 def encoding_of(stream: object) -> str:
     """Return the encoding of a stream."""
-    encoding: str | None = getattr(stream, "encoding", None)
-    return encoding or "utf-8"
+    return str(getattr(stream, "encoding", None) or "utf-8")
 
 
 def can_show(text: str) -> bool:

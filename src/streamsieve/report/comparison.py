@@ -82,33 +82,27 @@ def ranks_of(comparison: Comparison) -> dict[str, Any]:
 
 def headline_of(comparison: dict[str, Any]) -> str:
     """Return in one sentence which method is best."""
-    n_methods, n_sets, ranks = (
-        len(comparison["asked"]["methods"]),
-        len(comparison["asked"]["data"]),
-        comparison["ranks"],
-    )
+    n_sets, ranks = len(comparison["asked"]["data"]), comparison["ranks"]
     if not comparison["best"]:
         return "No cell of this comparison has a result."
     if n_sets == 1:
         best = comparison["best"][0]
-        quality = value_text(comparison, best[comparison["measure"]])
-        quality = f"{quality} accuracy" if comparison["measure"] == "accuracy" else f"R² {quality}"
-        name, data = (
-            printable(method_label(best), MAX_CELL_LENGTH),
-            printable(best["data"], MAX_CELL_LENGTH),
+        value = value_text(comparison, best[comparison["measure"]])
+        quality = f"{value} accuracy" if comparison["measure"] == "accuracy" else f"R² {value}"
+        return (
+            f"{printable(method_label(best), MAX_CELL_LENGTH)} is best on"
+            f" {printable(best['data'], MAX_CELL_LENGTH)}: {quality} with"
+            f" {best['n_selected']:,.0f} features, in {seconds(best['seconds'])}."
         )
-        kept = f"{best['n_selected']:,.0f} features"
-        return f"{name} is best on {data}: {quality} with {kept}, in {seconds(best['seconds'])}."
     if "average" not in ranks:
-        return f"{n_methods:,} methods on {n_sets:,} data sets."
+        return f"{len(comparison['asked']['methods']):,} methods on {n_sets:,} data sets."
     first, *others = ranks["average"]
     clique = next((group for group in ranks["cliques"] if first in group), [first])
     not_different = [printable(method, MAX_CELL_LENGTH) for method in clique if method != first]
     text = (
         f"{printable(first, MAX_CELL_LENGTH)} ranks first on average over {ranks['n_sets']:,} data"
-        " sets"
+        f" sets (mean rank {ranks['average'][first]:.1f})"
     )
-    text += f" (mean rank {ranks['average'][first]:.1f})"
     if ranks["critical_difference"] is None or not others:
         return f"{text}."
     if not not_different:

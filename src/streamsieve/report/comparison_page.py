@@ -318,6 +318,9 @@ def failures_part(lines: list[dict[str, Any]], n_failed: int) -> Html:
 
 def lines_part(lines: dict[str, list[Any]], prefix: str) -> Html:
     """Return a table of every measurement, as in comparison.csv."""
-    keys = [key for key in COLUMNS if any(value is not None for value in lines[key])]
-    columns = [COLUMNS[key](lines[key]) for key in keys]
+    columns = [
+        column(lines[key])
+        for key, column in COLUMNS.items()
+        if any(value is not None for value in lines[key])
+    ]
     return table(f"{prefix}-lines", "All measurements", columns, "measurements")

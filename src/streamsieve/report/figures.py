@@ -166,9 +166,10 @@ def weights_figure(columns: dict[str, list[Any]]) -> Figure:
         for label in columns.get("class", [None] * n)
     ]
     best = islice(zip(columns["feature"], columns[key], groups, strict=True), MAX_BARS)
-    bars = [(name, value, group) for name, value, group in best if value is not None]
     items = [
-        {"name": name, "value": value, "group": group, "tip": group} for name, value, group in bars
+        {"name": name, "value": value, "group": group, "tip": group}
+        for name, value, group in best
+        if value is not None
     ]
     quantity = "Weights" if key == "weight" else "Scores"
     title = (
@@ -185,17 +186,14 @@ def scores_figure(scores: list[float | None]) -> Figure | None:
     if len(ranked) < MIN_RANKS:
         return None
     points = ranked[:: -(-len(ranked) // MAX_POINTS)]
-    series = {
-        "name": "score",
-        "x": [rank for rank, _ in points],
-        "y": [score for _, score in points],
-    }
-    log_x = len(ranked) > MAX_POINTS
-    return Figure(
-        "scores",
-        "Scores by rank",
-        partial(charts.line_chart, [series], x_title="rank", y_title="score", log_x=log_x),
+    chart = partial(
+        charts.line_chart,
+        [{"name": "score", "x": [rank for rank, _ in points], "y": [score for _, score in points]}],
+        x_title="rank",
+        y_title="score",
+        log_x=len(ranked) > MAX_POINTS,
     )
+    return Figure("scores", "Scores by rank", chart)
 
 
 def curve_figure(curve_data: dict[str, Any] | None) -> Figure | None:
@@ -203,10 +201,16 @@ def curve_figure(curve_data: dict[str, Any] | None) -> Figure | None:
     if curve_data is None:
         return None
     quality = MEASURES[curve_data["measure"]]
-    series = {"name": f"online {quality}", "x": curve_data["n_features"], "y": curve_data["value"]}
+    series = {
+        "name": f"online {quality}",
+        "x": curve_data["n_features"],
+        "y": curve_data["value"],
+        "low": curve_data["low"],
+        "high": curve_data["high"],
+    }
     chart = partial(
         charts.line_chart,
-        [series | {"low": curve_data["low"], "high": curve_data["high"]}],
+        [series],
         x_title="features",
         y_title=series["name"],
         log_x=is_wide(curve_data["n_features"]),
@@ -236,10 +240,14 @@ def mistakes_figure(mistake_data: dict[str, Any] | None) -> Figure | None:
         chart = partial(charts.line_chart, [so_far], x_title="rows", y_title="R²", log_x=log_x)
         return Figure("mistakes", "R² of predictions made before learning", chart)
     windows = mistake_data["windows"]
-    recent = {"name": "in a window", "x": windows["rows"], "y": windows["rate"]}
-    ranges = {"low": windows["low"], "high": windows["high"]}
     series = [
-        recent | ranges,
+        {
+            "name": "in a window",
+            "x": windows["rows"],
+            "y": windows["rate"],
+            "low": windows["low"],
+            "high": windows["high"],
+        },
         {"name": "so far", "x": mistake_data["rows"], "y": mistake_data["so_far"]},
     ]
     chart = partial(
@@ -247,9 +255,9 @@ def mistakes_figure(mistake_data: dict[str, Any] | None) -> Figure | None:
     )
     about = (
         "Every row is predicted before it is learned. A window is the rows since the previous one;"
-        " the ranges are "
+        " the ranges are 95% intervals."
     )
-    return Figure("mistakes", "Mistakes made before learning", chart, f"{about}95% intervals.")
+    return Figure("mistakes", "Mistakes made before learning", chart, about)
 
 
 def changes_figures(change_data: dict[str, Any] | None) -> list[Figure]:
@@ -257,28 +265,15 @@ def changes_figures(change_data: dict[str, Any] | None) -> list[Figure]:
     if change_data is None:
         return []
     times, unit, end = change_data["at"], change_data["unit"], change_data["end"]
-    rows = []
-    for feature in change_data["features"]:
-        # A feature that left at the very end must not look as if it had stayed.
-        last = end if feature["selected"] else end - 1
-        rows.append(
-            {
-                "name": feature["name"],
-                "spans": [[start, min(stop, last)] for start, stop in feature["stays"]],
-            }
-        )
     moments = zip(times, change_data["entered"], change_data["left"], strict=True)
     last = max((moment for moment, entered, left in moments if entered or left), default=0)
     about = (
         f"The best of the features selected in the end, and of the {change_data['n_gone']:,} others"
         f" those that stayed longest. The last change was after {last:,} {unit}."
     )
-    about += (
-        ""
-        if change_data["complete"]
-        else " The selection is so large that only the best features were followed."
-    )
-    timeline = partial(charts.timeline, rows, x_title=unit, end=end)
+    if not change_data["complete"]:
+        about += " The selection is so large that only the best features were followed."
+    timeline = partial(charts.timeline, change_data["features"], x_title=unit, end=end)
     figure_list = [Figure("stays", "When features were among the selected", timeline, about)]
     if len(times) > 2:
         series = [{"name": key, "x": times, "y": change_data[key]} for key in ("entered", "left")]
@@ -379,8 +374,10 @@ def curve_of(name: str, lines: list[dict[str, Any]], measure: str) -> dict[str, 
 
     Standard deviations are added where all means have one.
     """
-    method_lines = [line for line in lines if method_label(line) == name and line["n_selected"]]
-    method_lines.sort(key=lambda line: float(line["n_selected"]))
+    method_lines = sorted(
+        (line for line in lines if method_label(line) == name and line["n_selected"]),
+        key=lambda line: float(line["n_selected"]),
+    )
     series = {
         "name": name,
         "x": [line["n_selected"] for line in method_lines],
@@ -426,8 +423,7 @@ def ranks_figure(ranks: dict[str, Any]) -> Figure | None:
     """Return average ranks with the critical difference, or None if there is no test of them."""
     if "missing" in ranks:
         return None
-    p_value = ranks["friedman"]["p_value"]
-    difference = ranks["critical_difference"]
+    p_value, difference = ranks["friedman"]["p_value"], ranks["critical_difference"]
     about = (
         f"Mean ranks over {ranks['n_sets']:,} data sets by {MEASURES[ranks['measure']]}; 1 is best."
         " Methods joined by a bar do not differ significantly (Nemenyi's test, 5%; critical"

@@ -41,8 +41,9 @@ def redundancy_of(
     redundancy = {
         "names": [line["feature"] for line in best],
         "correlation": correlations(values).round(4).tolist(),
+        "n_rows": len(values),
     }
-    return redundancy | {"n_rows": len(values)}, names
+    return redundancy, names
 
 
 def source_of(request: RunRequest | None, read_data: bool) -> Source:

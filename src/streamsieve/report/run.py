@@ -143,9 +143,9 @@ def headline_of(run: dict[str, Any]) -> str:
     if quality["test_r2"] is not None:
         return f"With {kept}, R² on the test rows is {quality['test_r2']:.3f}."
     if quality["mistake_rate"] is not None:
-        right = percent(1.0 - quality["mistake_rate"])
         return (
-            f"With {kept}, {right} of the rows were predicted correctly before they were learned."
+            f"With {kept}, {percent(1.0 - quality['mistake_rate'])} of the rows were predicted"
+            " correctly before they were learned."
         )
     if quality["online_r2"] is not None:
         return f"With {kept}, R² of predictions made before learning is {quality['online_r2']:.3f}."
@@ -313,17 +313,15 @@ def changes_of(
     )
     features = []
     for feature in [*list(selected_names)[:MAX_KEPT_DRAWN], *gone[:MAX_GONE_DRAWN]]:
-        name = shown(
-            feature,
-            names[feature] if names is not None and 0 <= feature < len(names) else None,
-            record.first_id,
+        name = names[feature] if names is not None and 0 <= feature < len(names) else None
+        features.append(
+            {
+                "name": selected_names.get(feature, shown(feature, name, record.first_id)),
+                "index": feature,
+                "selected": feature in selected_names,
+                "stays": stays[feature],
+            }
         )
-        about = {
-            "name": selected_names.get(feature, name),
-            "index": feature,
-            "selected": feature in selected_names,
-        }
-        features.append({**about, "stays": stays[feature]})
     return {
         "unit": unit,
         "end": end,

@@ -84,10 +84,9 @@ def key_figures(run: dict[str, Any]) -> list[KeyFigure]:
             KeyFigure("Online R²", f"{quality['online_r2']:.3f}", "predicted before learned")
         )
     reading = f"after {seconds(times['read'])} of reading {plural(run['n_rows'], 'row')}"
-    learning = KeyFigure("Learning", seconds(times["learn"]), reading)
     return [
         *key_list,
-        learning,
+        KeyFigure("Learning", seconds(times["learn"]), reading),
         KeyFigure("Peak memory", size(run["cost"]["peak_memory_bytes"]), "of the whole process"),
     ]
 
@@ -139,10 +138,11 @@ def settings_part(request: dict[str, Any]) -> Html:
         tag("code", isolate_text(request["method"], MAX_VALUE_LENGTH)),
         f"; {request['summary']}" if request["summary"] else None,
     )
-    values_by_title: dict[str, Child] = {"Method": method, "Paper": request["paper"]}
-    values_by_title["Parameters"] = (
-        settings_html(request["params"]) if request["params"] else "the defaults"
-    )
+    values_by_title: dict[str, Child] = {
+        "Method": method,
+        "Paper": request["paper"],
+        "Parameters": settings_html(request["params"]) if request["params"] else "the defaults",
+    }
     title = titles()
     for name, value in request["options"].items():
         values = value if isinstance(value, list | tuple) else [value]

@@ -88,8 +88,12 @@ class RunRequest:
         files = (self.fingerprint or {}).get("files")
         if files is None:
             return dict(self.fingerprint or {})
-        paths = {"first": files[0]["path"], "last": files[-1]["path"], "n_files": len(files)}
-        return paths | {"bytes": sum(file["bytes"] for file in files)}
+        return {
+            "first": files[0]["path"],
+            "last": files[-1]["path"],
+            "n_files": len(files),
+            "bytes": sum(file["bytes"] for file in files),
+        }
 
 
 def is_default(options: Any, field: dataclasses.Field[Any]) -> bool:

@@ -16,7 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import DataError, prefix, spell
-from ..targets import MAX_PLAUSIBLE_CLASSES, NotClassesError, has_fractions, is_text
+from ..targets import (
+    FOR_NUMBERS,
+    MAX_PLAUSIBLE_CLASSES,
+    NotClassesError,
+    has_fractions,
+    is_text,
+)
 from .base import DataSource, Source
 
 if TYPE_CHECKING:
@@ -70,7 +76,7 @@ def distinct_labels(
         if has_fractions(distinct) and distinct.size > 2:
             raise NotClassesError(
                 f"{prefix(origin)}numbers with fractions are hardly classes, and the first {rows:,}"
-                f" rows have {distinct.size:,} different ones"
+                f" rows have {distinct.size:,} different ones; {FOR_NUMBERS}"
             )
         if rows >= FIRST_ROWS:
             refuse_too_many(distinct.size, rows, origin)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import IO, Any
 
@@ -39,8 +39,8 @@ MAX_INT32 = np.iinfo(np.int32).max
 MAX_HELD_BYTES = 1 << 20  # of rows that are read to find out whether rows are complete
 
 Predicted = tuple[Prediction, NDArray[Any] | None]  # predictions of some rows, and their labels
-# Return the squared lengths of the complete rows of a block.
-Squares = Callable[[RowBlock], NDArray[np.float64] | None]
+# Rows, and the squared lengths that they have with all features; None for complete rows.
+MeasuredRows = tuple[RowBlock, NDArray[np.float64] | None]
 
 notes = logging.getLogger("streamsieve")
 
@@ -161,55 +161,24 @@ def names_to_write(
     return names, width
 
 
-class CompleteRows:
-    """The rows of a run and, where predictions depend on them, their full lengths.
+def rows_with_lengths(
+    run: LoadedRun, warn: bool = False
+) -> Iterator[tuple[RowBlock, RowLengths | str | None]]:
+    """Yield the rows of a run in order, each block with the stored lengths of complete rows.
 
-    The full length of a row is that with all features. Lengths are read for one block of ``blocks``
-    after the other. ``unknown`` is called before the first block with the reason if the lengths are
-    not known. Rows are complete if one of the first rows has a feature that was not selected.
+    With rows that have all features comes None. If the lengths are unknown, the reason comes in
+    their place; with ``warn``, users are warned of it. The first rows are held back until they show
+    whether rows are complete, or are many.
     """
-
-    def __init__(
-        self, run: LoadedRun, unknown: Callable[[str], None] = lambda reason: None
-    ) -> None:
-        self.run, self.unknown = run, unknown
-        self._lengths: RowLengths | None = None  # of rows that lack some features
-        self._complete = run.rows.complete
-
-    def blocks(self) -> Iterator[RowBlock]:
-        """Yield the rows in order.
-
-        The first rows are held back until they show whether rows are complete, or are many.
-        """
-        blocks, held = (
-            self.run.rows.source.row_blocks(self.run.learner.missing_rows),
-            list[RowBlock](),
-        )
-        if self._complete is None:
-            held, self._complete = find_completeness(blocks, self.run)
-        if not self._complete:
-            lengths = self.run.lengths()
-            if isinstance(lengths, str):
-                self.unknown(lengths)
-            else:
-                self._lengths = lengths
-        yield from held
-        yield from blocks
-
-    def measure_lengths(self, block: RowBlock) -> NDArray[np.float64] | None:
-        """Return the squared full lengths, measured or read; None if they are unknown."""
-        if not self._complete:
-            return None if self._lengths is None else self._lengths(block.n_rows)
-        measure = self.run.learner.results.predictor().row_squares
-        return None if measure is None else measure(block)
-
-    def expected_lengths(self, block: RowBlock) -> NDArray[np.float64] | None:
-        """Return None for rows that have all features, NaN where lengths are unknown."""
-        if self._complete:
-            return None
-        return (
-            np.full(block.n_rows, np.nan) if self._lengths is None else self._lengths(block.n_rows)
-        )
+    blocks = run.rows.source.row_blocks(run.learner.missing_rows)
+    held, complete = list[RowBlock](), run.rows.complete
+    if complete is None:
+        held, complete = find_completeness(blocks, run)
+    lengths = None if complete else run.lengths()
+    if warn and isinstance(lengths, str):
+        warn_incomplete(run.learner, run.rows.source, lengths)
+    for block in chain(held, blocks):
+        yield block, lengths
 
 
 def find_completeness(blocks: Iterator[RowBlock], run: LoadedRun) -> tuple[list[RowBlock], bool]:
@@ -233,13 +202,14 @@ def find_completeness(blocks: Iterator[RowBlock], run: LoadedRun) -> tuple[list[
     return held, not any(block.n_nonzero for block in held)
 
 
-def record_lengths(run: LoadedRun, lengths: IO[bytes]) -> Iterator[RowBlock]:
-    """Yield the rows, and write their full lengths as they pass by."""
-    rows = CompleteRows(run)
-    for block in rows.blocks():
-        squares = rows.measure_lengths(block)
-        if squares is not None:
-            lengths.write(squares.astype("<f8").tobytes())
+def record_lengths(run: LoadedRun, file: IO[bytes]) -> Iterator[RowBlock]:
+    """Yield the rows, and write their full lengths as they pass by, where they are known."""
+    measure = run.learner.results.predictor().row_squares
+    assert measure is not None, "the lengths of rows count"
+    for block, lengths in rows_with_lengths(run):
+        if not isinstance(lengths, str):
+            squares = measure(block) if lengths is None else lengths(block.n_rows)
+            file.write(squares.astype("<f8").tobytes())
         yield block
 
 
@@ -256,10 +226,18 @@ def predict(
         )
     if not results.uses_row_lengths and not results.uses_all_features:
         return predictions(learner, source)
-    rows = CompleteRows(run, partial(warn_incomplete, learner, source))
-    return predictions(
-        learner, source, rows.expected_lengths if results.uses_row_lengths else None, rows.blocks()
-    )
+    return predictions(learner, source, rows_to_predict(run))
+
+
+def rows_to_predict(run: LoadedRun) -> Iterator[MeasuredRows]:
+    """Yield the rows with their full squared lengths, which are NaN where they are unknown."""
+    for block, lengths in rows_with_lengths(run, warn=True):
+        if lengths is None or not run.learner.results.uses_row_lengths:
+            yield block, None
+        elif isinstance(lengths, str):
+            yield block, np.full(block.n_rows, np.nan)
+        else:
+            yield block, lengths(block.n_rows)
 
 
 def warn_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
@@ -283,25 +261,20 @@ def warn_incomplete(learner: AnyLearner, source: Source, reason: str) -> None:
 
 
 def predictions(
-    learner: AnyLearner,
-    source: Source,
-    squares: Squares | None = None,
-    rows: Iterator[RowBlock] | None = None,
+    learner: AnyLearner, source: Source, rows: Iterator[MeasuredRows] | None = None
 ) -> Predictions:
     """Return the predictions for a source and its own labels, block by block.
 
-    ``rows`` are the blocks of the source, if reading has begun; ``squares`` gives the squared
-    lengths of the complete rows of a block.
+    ``rows`` are the blocks of the source with the lengths of complete rows, where they count.
     """
     predictor = learner.results.predictor()
     if predictor.classes is not None and is_text(predictor.classes):
         source.read_labels_as_text()
+    if rows is None:
+        rows = ((block, None) for block in source.row_blocks(learner.missing_rows))
     blocks = (
-        (
-            predictor(block, None if squares is None else squares(block)),
-            labels_like(predictor.classes, block.y, block.origin),
-        )
-        for block in (source.row_blocks(learner.missing_rows) if rows is None else rows)
+        (predictor(block, squares), labels_like(predictor.classes, block.y, block.origin))
+        for block, squares in rows
     )
     return Predictions(predictor.classes, blocks)
 

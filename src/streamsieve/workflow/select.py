@@ -347,8 +347,11 @@ def add_frequency(
         **request.params,
     )
     record.details["frequency"] = result.frequency_of(record.selection.indices).tolist()
-    stability = finite(result.stability._asdict())
-    record.details["stability"] = {**stability, "resamples": n_resamples, "fraction": FRACTION}
+    record.details["stability"] = {
+        **finite(result.stability._asdict()),
+        "resamples": n_resamples,
+        "fraction": FRACTION,
+    }
 
 
 def with_warnings(record: RunRecord) -> RunRecord:

@@ -18,7 +18,7 @@ from ..sources.base import DataSource, Source, check_no_weight
 from ..sources.finding import WILDCARDS, is_names, is_special_name
 from ..sources.formats import COMPRESSIONS
 from ..sources.options import ReadOptions
-from ..sources.transpose import ROWS_READ, MemoryBudget, whole_matrix
+from ..sources.transpose import ROWS_READ, MemoryBudget, labels_of_blocks, whole_matrix
 from ..targets import BOTH, Kind, has_fractions, kind_of, labels_like, show
 from ..values import is_sparse
 from .feature_matching import open_test_rows
@@ -67,7 +67,7 @@ def name_sets(data: Any) -> dict[str, Any]:
     data_sets = list(data.values()) if isinstance(data, Mapping) else list_sets(data)
     names = list(map(clean_name, data)) if isinstance(data, Mapping) else names_of(data_sets)
     if len(set(names)) < len(names):
-        raise UsageError("two data sets have the same name; rename one")
+        raise UsageError("two data sets are the same, or have the same name; name each once")
     if not names:
         raise UsageError("no data is given; give one data set, or a list or dictionary of several")
     return dict(zip(names, data_sets, strict=True))
@@ -108,14 +108,12 @@ def names_of(data_sets: Sequence[Any]) -> list[str]:
     names = [
         short_name(data_set, number, len(data_sets)) for number, data_set in enumerate(data_sets, 1)
     ]
-    if len(set(names)) < len(names):
-        names = [
-            clean_name(data_set) if isinstance(data_set, str | Path) else f"data {n}"
-            for n, data_set in enumerate(data_sets, 1)
-        ]
-    if len(set(names)) < len(names):
-        raise UsageError("two data sets are the same; name each once")
-    return names
+    if len(set(names)) == len(names):
+        return names
+    return [
+        clean_name(data_set) if isinstance(data_set, str | Path) else f"data {n}"
+        for n, data_set in enumerate(data_sets, 1)
+    ]
 
 
 def short_name(data: Any, number: int, count: int) -> str:
@@ -196,27 +194,13 @@ def rows_of(source: DataSource) -> Rows:
 
 def join_blocks(blocks: list[RowBlock], source: Source) -> Rows:
     """Return blocks of rows as one matrix."""
-    labels = [block.y for block in blocks if block.y is not None]
-    if not labels:
-        raise DataError(f"{prefix(source.name)}holds no rows")
-    y = np.concatenate(labels)
-    y = y.astype(str) if y.dtype == object else y
+    y = labels_of_blocks(source, [block.y for block in blocks])
     width = max(source.n_features or 0, *(block.n_features for block in blocks))
     if all(block.dense for block in blocks):
-        return Rows(
-            np.concatenate(
-                [block.derived(n_features=width).to_dense(np.float32) for block in blocks]
-            ),
-            y,
-        )
-    values = np.concatenate([block.values[block.indptr[0] : block.indptr[-1]] for block in blocks])
-    indices = np.concatenate(
-        [block.indices[block.indptr[0] : block.indptr[-1]] for block in blocks]
-    )
-    counts = np.concatenate([np.diff(block.indptr) for block in blocks])
-    return Rows(
-        csr_of(values, indices, np.concatenate([[0], np.cumsum(counts)]), (y.size, width)), y
-    )
+        wide = (block.derived(n_features=width).to_dense(np.float32) for block in blocks)
+        return Rows(np.concatenate(list(wide)), y)
+    rows = RowBlock.joined(blocks)
+    return Rows(csr_of(rows.values, rows.indices, rows.indptr, (y.size, width)), y)
 
 
 def spread_columns(X: Any, ids: NDArray[np.int64], width: int) -> Any:

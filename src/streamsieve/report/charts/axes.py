@@ -209,8 +209,10 @@ def draw_y_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]
     parts = []
     for tick, text in zip(*ticks, strict=True):
         y = scale(tick)
-        parts.append(line("grid", room.left, y, room.right, y))
-        parts.append(label("tick end", room.left - 6, y + 4, text))
+        parts += [
+            line("grid", room.left, y, room.right, y),
+            label("tick end", room.left - 6, y + 4, text),
+        ]
     return (
         [*parts, label("muted", 0, room.top - 12, f"↑ {printable(title)}", room.right)]
         if title
@@ -242,8 +244,10 @@ def draw_x_axis(scale: Scale, room: Room, ticks: Ticks, title: str) -> list[str]
     parts = [line("axis", room.left, room.bottom, room.right, room.bottom)]
     for tick, text in zip(*ticks, strict=True):
         x, half = scale(tick), width_of(text, SMALL) / 2
-        parts.append(line("axis", x, room.bottom, x, room.bottom + 4))
-        parts.append(label("tick middle", min(x, WIDTH - half), room.bottom + 17, text))
+        parts += [
+            line("axis", x, room.bottom, x, room.bottom + 4),
+            label("tick middle", min(x, WIDTH - half), room.bottom + 17, text),
+        ]
     if scale.log and len(_decades(scale)) <= MAX_DECADES + 1:
         between = [digit * 10.0**power for power in _decades(scale) for digit in range(2, 10)]
         inside = [tick for tick in between if scale.low <= tick <= scale.high]
@@ -267,7 +271,9 @@ def draw_legend(kinds: Iterable[tuple[Any, int]], sample: Sample) -> tuple[list[
         needed = 20 + width_of(fit_to_width(name, MAX_LEGEND_WIDTH))
         if x and x + needed > WIDTH:
             x, y = 0.0, y + ROW
-        parts.append(sample(position, x, y + ROW / 2))
-        parts.append(label("", x + 19, y + ROW / 2 + 4.5, name, MAX_LEGEND_WIDTH))
+        parts += [
+            sample(position, x, y + ROW / 2),
+            label("", x + 19, y + ROW / 2 + 4.5, name, MAX_LEGEND_WIDTH),
+        ]
         x += needed + 14
     return parts, y + ROW if parts else 0.0

@@ -83,8 +83,10 @@ def bar_chart(
             "height": BAR,
         }
         opening = element("rect", f"mark f{kind}", **coordinates, rx=1.5)
-        parts.append(with_tip(opening, [item["name"], number_text(value), item.get("tip")]))
-        parts.append(label("end", x.start - 8, middle + 4.5, item["name"], MAX_NAME_WIDTH))
+        parts += [
+            with_tip(opening, [item["name"], number_text(value), item.get("tip")]),
+            label("end", x.start - 8, middle + 4.5, item["name"], MAX_NAME_WIDTH),
+        ]
     parts.append(line("axis", x(0.0), room.top, x(0.0), room.bottom))
     parts += draw_x_axis(x, room, ticks, x_title)
     return picture(WIDTH, room.bottom + (44 if x_title else 26), about, parts)
@@ -98,33 +100,31 @@ def _draw_swatch(position: int, x: float, y: float) -> str:
 
 
 def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> str:
-    """Draw a line per feature with the spans of time in which it was selected.
+    """Draw a line per feature with the ``stays``, spans of time in which it was selected.
 
-    The axis goes from 0 to ``end``.
+    The axis goes from 0 to ``end``, and no span is beyond it.
     """
     about = f"Timeline of {len(rows):,} features over {x_title}"
-    end_time = drawable_value(end) or 0.0
-    features = [
-        (row["name"], spans) for row in rows if (spans := _clip_spans(row["spans"], end_time))
-    ]
-    if not features or end_time <= 0:
+    if not rows or end <= 0:
         return empty(WIDTH, about, "nothing to show yet: no feature entered")
-    about += "; " + ", ".join(printable(name, 60) for name, _ in features[:10])
-    kinds = [SPAN_KINDS[spans[-1][1] < end_time] for _, spans in features]
+    names = [row["name"] for row in rows]
+    about += "; " + ", ".join(printable(name, 60) for name in names[:10])
+    kinds = [0 if row["selected"] else 1 for row in rows]
     legend_kinds = (("selected at the end", 0), ("left again", 1)) if len(set(kinds)) > 1 else ()
     parts, top = draw_legend(legend_kinds, _draw_sample)
     top += 8 if parts else 2
     left = (
-        max(width_of(fit_to_width(name, MAX_SPAN_NAME_WIDTH, SMALL), SMALL) for name, _ in features)
-        + 10
+        max(width_of(fit_to_width(name, MAX_SPAN_NAME_WIDTH, SMALL), SMALL) for name in names) + 10
     )
-    room = Room(left, WIDTH - 14, top, top + SPAN_PITCH * len(features) + 2)
-    x = Scale(0.0, end_time, room.left, room.right)
-    for i, ((name, spans), kind) in enumerate(zip(features, kinds, strict=True)):
-        middle = room.top + SPAN_PITCH * (i + 0.5)
-        parts.append(line("grid", room.left, middle, room.right, middle))
-        parts.append(label("name end", room.left - 8, middle + 4, name, MAX_SPAN_NAME_WIDTH, SMALL))
-        for start, stop, n in _join_spans(spans, x):
+    room = Room(left, WIDTH - 14, top, top + SPAN_PITCH * len(rows) + 2)
+    x = Scale(0.0, end, room.left, room.right)
+    for i, (row, kind) in enumerate(zip(rows, kinds, strict=True)):
+        name, middle = row["name"], room.top + SPAN_PITCH * (i + 0.5)
+        parts += [
+            line("grid", room.left, middle, room.right, middle),
+            label("name end", room.left - 8, middle + 4, name, MAX_SPAN_NAME_WIDTH, SMALL),
+        ]
+        for start, stop, n in _join_spans(row["stays"], x):
             width = max(MIN_SPAN, x(stop) - x(start))
             coordinates = {
                 "x": min(x(start), x.stop - width),
@@ -134,7 +134,8 @@ def timeline(rows: Sequence[Mapping[str, Any]], *, x_title: str, end: float) -> 
             }
             range_text = f"{x_title}: {number_text(start)} to {number_text(stop)}"
             lines = [name, range_text, f"in {n:,} spans" if n > 1 else None]
-            parts.append(with_tip(element("rect", f"mark {kind}", **coordinates, rx=2), lines))
+            opening = element("rect", f"mark {SPAN_KINDS[kind]}", **coordinates, rx=2)
+            parts.append(with_tip(opening, lines))
     parts += draw_x_axis(x, room, x_ticks(x), x_title)
     return picture(WIDTH, room.bottom + 44, about, parts)
 
@@ -146,20 +147,9 @@ def _draw_sample(position: int, x: float, y: float) -> str:
     )
 
 
-def _clip_spans(spans: Sequence[Sequence[Any]], end_time: float) -> list[tuple[float, float]]:
-    """Return the spans that have both ends, clipped to the axis, in order."""
-    ends = [(drawable_value(start), drawable_value(stop)) for start, stop in spans]
-    inside = [
-        (max(0.0, a), min(end_time, b))
-        for a, b in ends
-        if a is not None and b is not None and a <= b
-    ]
-    return sorted((a, b) for a, b in inside if a <= b)
-
-
-def _join_spans(spans: list[tuple[float, float]], x: Scale) -> list[tuple[float, float, int]]:
+def _join_spans(spans: Sequence[Sequence[int]], x: Scale) -> list[tuple[int, int, int]]:
     """Return spans joined where no gap is visible, and of how many spans each is made."""
-    joined: list[tuple[float, float, int]] = []
+    joined: list[tuple[int, int, int]] = []
     for start, stop in spans:
         if joined and x(start) - x(joined[-1][1]) < 1:
             first, previous_stop, n = joined.pop()

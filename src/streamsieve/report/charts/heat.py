@@ -52,11 +52,11 @@ def heat_map(names: Sequence[Any], matrix: Sequence[Sequence[Any]], *, title: st
     top = 2.0 if has_room else LEGEND_ROOM
     parts = _draw_legend(title, width)
     for i, name in enumerate(names):
-        y = top + cell * i
-        parts.append(
-            label("name end", left - numbers, y + cell / 2 + 4, name, MAX_NAME_WIDTH, SMALL)
-        )
-        parts.append(label("tick end", left - 6, y + cell / 2 + 4, i + 1))
+        x, y = left + cell * i, top + cell * i
+        parts += [
+            label("name end", left - numbers, y + cell / 2 + 4, name, MAX_NAME_WIDTH, SMALL),
+            label("tick end", left - 6, y + cell / 2 + 4, i + 1),
+        ]
         for j in range(i):
             parts += _draw_cell(
                 (name, names[j]),
@@ -66,12 +66,11 @@ def heat_map(names: Sequence[Any], matrix: Sequence[Sequence[Any]], *, title: st
                 cell,
                 written=n <= MAX_ROWS_WITH_VALUES,
             )
-        x = left + cell * i
         kind, below = ("tick middle", 4) if cell >= 18 else ("number", 3)
-        parts.append(
-            draw_element("rect", "blank", x=x + 0.5, y=y + 0.5, width=cell - 1, height=cell - 1)
-        )
-        parts.append(label(kind, x + cell / 2, y + cell / 2 + below, i + 1))
+        parts += [
+            draw_element("rect", "blank", x=x + 0.5, y=y + 0.5, width=cell - 1, height=cell - 1),
+            label(kind, x + cell / 2, y + cell / 2 + below, i + 1),
+        ]
     return picture(
         width, top + cell * n + 4, about, parts, ' data-size="wide"' if width > WIDTH + 40 else ""
     )

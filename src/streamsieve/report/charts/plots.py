@@ -99,7 +99,6 @@ def line_chart(
     ticks = y_ticks(ys, percent)
     x_low, x_high = extent(xs, log_x)
     names_at_end = _can_label_ends(curves, x_low, x_high)
-    top = (ROW + 6) if y_title else 8.0
     legend_kinds = (
         []
         if names_at_end or len(curves) == 1
@@ -107,7 +106,7 @@ def line_chart(
     )
     parts, legend_height = draw_legend(legend_kinds, _draw_curve_sample)
     above = 0.0 if marked_x is None else ROW  # for the label of the highlighted position
-    top += legend_height + (6 if legend_kinds else 0) + above
+    top = (ROW + 6 if y_title else 8) + legend_height + (6 if legend_kinds else 0) + above
     name_width = max(
         width_of(fit_to_width(curve.name, MAX_NAME_WIDTH, SMALL), SMALL) for curve in curves
     )
@@ -162,9 +161,7 @@ def _draw_ranges(curve: Curve, x: Scale, y: Scale) -> list[str]:
     """Draw whiskers of few points, or a band of many."""
     ranged = [point for point in curve.points if point.low is not None and point.high is not None]
     kind = colour_of(curve.position)
-    if len(ranged) > MAX_POINTS_WITH_WHISKERS or (
-        ranged and len(curve.points) > MAX_POINTS_WITH_WHISKERS
-    ):
+    if ranged and len(curve.points) > MAX_POINTS_WITH_WHISKERS:
         above = [f"{place(x(point.x))} {place(y(point.high or 0.0))}" for point in ranged]
         below = [f"{place(x(point.x))} {place(y(point.low or 0.0))}" for point in reversed(ranged)]
         return [f'<path class="a{kind}" d="M{"L".join(above + below)}Z"/>']
@@ -230,16 +227,12 @@ def _draw_names_at_end(curves: list[Curve], x: Scale, y: Scale, room: Room) -> l
     heights = spread_apart([height for height, _, _ in wanted], SMALL + 3, room.top, room.bottom)
     parts = []
     for (end, _, curve), height in zip(wanted, heights, strict=True):
-        kind = f"lead s{colour_of(curve.position)}"
-        parts.append(line(kind, x(curve.points[-1].x) + 5, end, room.right + 14, height))
-        parts.append(
-            draw_element(
-                "circle", f"f{colour_of(curve.position)}", cx=room.right + 14, cy=height, r=3
-            )
-        )
-        parts.append(
-            label("tick", room.right + 21, height + 4, curve.name, MAX_NAME_WIDTH + 2, SMALL)
-        )
+        colour, dot = colour_of(curve.position), room.right + 14
+        parts += [
+            line(f"lead s{colour}", x(curve.points[-1].x) + 5, end, dot, height),
+            draw_element("circle", f"f{colour}", cx=dot, cy=height, r=3),
+            label("tick", room.right + 21, height + 4, curve.name, MAX_NAME_WIDTH + 2, SMALL),
+        ]
     return parts
 
 
@@ -293,9 +286,13 @@ def scatter(
     legend names the groups.
     """
     kinds: dict[str, int] = {}
-    placed_points = [
-        item for point in points if (item := _place_point(point, kinds, log_x)) is not None
-    ]
+    placed_points = []
+    for point in points:
+        x_value, y_value = drawable_value(point["x"], log_x), drawable_value(point["y"])
+        if x_value is not None and y_value is not None:
+            group = "" if point.get("group") is None else printable(point["group"])
+            kind = kinds.setdefault(group, len(kinds))
+            placed_points.append(PlacedPoint(x_value, y_value, kind, point))
     about = f"Scatter plot: {y_title} against {x_title}"
     if not placed_points:
         return empty(WIDTH, about, "nothing to show yet: no values")
@@ -339,17 +336,6 @@ def scatter(
         if all_named or not named_kinds:
             return svg
     return draw_points(named_kinds, named=False)[0]
-
-
-def _place_point(point: Mapping[str, Any], kinds: dict[str, int], log: bool) -> PlacedPoint | None:
-    """Return a point that can be drawn, or None; its group is added to the kinds."""
-    x, y = drawable_value(point["x"], log), drawable_value(point["y"])
-    if x is None or y is None:
-        return None
-    group = point.get("group")
-    return PlacedPoint(
-        x, y, kinds.setdefault("" if group is None else printable(group), len(kinds)), point
-    )
 
 
 def _draw_point_sample(position: int, x: float, y: float) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -47,15 +48,9 @@ def fit_to_width(text: Any, room: float, size: float = SIZE) -> str:
     whole = printable(text, 400)  # no label is longer
     if width_of(whole, size) <= room:
         return whole
-    shortest, longest = 4, len(whole)
-    while longest - shortest > 1:
-        middle = (shortest + longest) // 2
-        shortest, longest = (
-            (middle, longest)
-            if width_of(printable(whole, middle), size) <= room
-            else (shortest, middle)
-        )
-    return printable(whole, shortest)
+    lengths = range(5, len(whole))
+    fitting = bisect_right(lengths, room, key=lambda n: width_of(printable(whole, n), size))
+    return printable(whole, 4 + fitting)
 
 
 def place(value: float) -> str:
@@ -190,8 +185,10 @@ def standalone(pictures: Sequence[tuple[str, str]]) -> str:
             f'x="{MARGIN}" y="{place(top + TITLE_ROOM)}" width="{place(width)}"'
             f' height="{place(height)}"'
         )
-        parts.append(f'<g class="chart">{label("strong", MARGIN, top + SIZE, title, width)}</g>')
-        parts.append(OPENING.sub(f'<svg class="chart" {places}', svg, count=1))
+        parts += [
+            f'<g class="chart">{label("strong", MARGIN, top + SIZE, title, width)}</g>',
+            OPENING.sub(f'<svg class="chart" {places}', svg, count=1),
+        ]
         widest, top = max(widest, width), top + TITLE_ROOM + height + MARGIN
     style = MARKS + KINDS
     for name, colour in LIGHT.items():
