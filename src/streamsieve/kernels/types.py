@@ -14,6 +14,7 @@ I64: TypeAlias = NDArray[np.int64]
 I32: TypeAlias = NDArray[np.int32]
 I8: TypeAlias = NDArray[np.int8]
 U32: TypeAlias = NDArray[np.uint32]
+U64: TypeAlias = NDArray[np.uint64]
 U8: TypeAlias = NDArray[np.uint8]
 Bool: TypeAlias = NDArray[np.bool_]
 Floats: TypeAlias = F32 | F64
