@@ -131,6 +131,17 @@ def test_weights_count() -> None:
 # ---- names
 
 
+def test_names_of_a_row_of_weight_0_are_not_learned() -> None:
+    plain, weighted = (SelectorClassifier(ss.SOFS(2)) for _ in range(2))
+    for number in range(20):
+        row, label = {f"x{number % 5}": 1.0 + number % 3}, number % 2 == 1
+        weighted.learn_one({f"z{number}": 1.0}, label, w=0.0)
+        weighted.learn_one(row, label)
+        plain.learn_one(row, label)
+    assert weighted.selection().indices.tolist() == plain.selection().indices.tolist()
+    assert weighted.selection().names.tolist() == plain.selection().names.tolist()
+
+
 def test_features_have_any_names_and_come_at_any_time() -> None:
     model = SelectorTransformer(ss.SOFS(2, normalize=False))
     for k in range(60):

@@ -61,10 +61,11 @@ class SelectorStream:
 
     def learn(self, x: Row, y: Any, w: float) -> None:
         """Learn one row of weight ``w``."""
-        with self._forget_if_refused():
+        with self._forget_if_refused() as width:
             block = self.block(x, learning=True)
-            if w == 0.0:
-                return  # a row of weight 0 changes nothing
+            if w == 0.0:  # such a row changes nothing
+                self.features.forget(width)
+                return
             label = y.item() if isinstance(y, np.generic) else y
             labels = [label] if self.learns_classes else []
             self._check_labels(labels)
@@ -91,11 +92,11 @@ class SelectorStream:
                 self._learn(block, list(dict.fromkeys(labels)))
 
     @contextmanager
-    def _forget_if_refused(self) -> Iterator[None]:
-        """Remove the ids of new features if the rows that have them are refused."""
+    def _forget_if_refused(self) -> Iterator[int]:
+        """Yield the width; remove the ids of new features if their rows are refused."""
         width = self.features.width()
         try:
-            yield
+            yield width
         except Exception:
             self.features.forget(width)
             raise

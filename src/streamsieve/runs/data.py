@@ -108,6 +108,8 @@ def digest(*parts: str | bytes | NDArray[Any]) -> str:
     hasher = hashlib.sha256()
     for part in parts:
         if isinstance(part, np.ndarray):
+            if part.dtype == object:  # texts
+                part = np.array([str(value) for value in part.tolist()])
             hasher.update(np.ascontiguousarray(part).reshape(-1).view(np.uint8).data)
         else:
             hasher.update(part.encode() if isinstance(part, str) else part)

@@ -170,6 +170,12 @@ def describe_fault(text: Bytes, fault: int, where: int) -> str:
             if kind
             else "there are bytes that are not text; is this a complete svmlight file?"
         )
+    line = text[start_of_line(text, where) :].tobytes().split(b"\n", 1)[0]
+    if b"\r" in line.rstrip(b"\r"):
+        return (
+            "lines end with a carriage return alone, as on old Macs; replace them by newlines: tr"
+            " '\\r' '\\n'"
+        )
     index, _, value = shown.partition(":")
     return _MESSAGES[fault](shown, index, value)
 
