@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,9 @@ from .values import (
     normalize_labels,
     refuse_unfit,
 )
+
+if TYPE_CHECKING:
+    from .sources.encoding import Encoding
 
 Number = TypeVar("Number", bound=np.generic)
 Rows = tuple[NDArray[np.int64], NDArray[Any], NDArray[np.float32]]  # in CSR form
@@ -69,6 +72,7 @@ class RowBlock:
     sample_weight: NDArray[np.float64] | None = None
     # where ids are hashes of names: the names in these rows, and maybe in others
     names: NamedIds | None = None
+    encoding: Encoding | None = None  # of the table that the rows came from, which gives the ids
 
     def __post_init__(self) -> None:
         refuse_unfit("rows", self.indptr, self.indices, self.values, self.n_features)
@@ -106,6 +110,7 @@ class RowBlock:
         dense: bool = False,
         sample_weight: NDArray[np.float64] | None = None,
         names: NamedIds | None = None,
+        encoding: Encoding | None = None,
     ) -> RowBlock:
         """Return a block of arrays that are known to be valid: nothing is checked or copied.
 
@@ -124,6 +129,7 @@ class RowBlock:
         put(block, "dense", dense)
         put(block, "sample_weight", sample_weight)
         put(block, "names", names)
+        put(block, "encoding", encoding)
         return block
 
     def derived(self, **changes: Any) -> RowBlock:
@@ -141,12 +147,12 @@ class RowBlock:
 
         It is a faster ``derived``, for changes that are made to every block.
         """
-        rest = self.origin, self.dense, self.sample_weight, self.names
+        rest = self.origin, self.dense, self.sample_weight, self.names, self.encoding
         return RowBlock.trusted(indptr, indices, values, self.y, n_features, *rest)
 
     def with_target(self, y: NDArray[Any], sample_weight: NDArray[np.float64] | None) -> RowBlock:
         """Return the same rows with other labels and maybe weights."""
-        rest = self.origin, self.dense, sample_weight, self.names
+        rest = self.origin, self.dense, sample_weight, self.names, self.encoding
         return RowBlock.trusted(self.indptr, self.indices, self.values, y, self.n_features, *rest)
 
     @property
@@ -178,6 +184,7 @@ class RowBlock:
             self.dense,
             None if self.sample_weight is None else self.sample_weight[start:stop],
             self.names,
+            self.encoding,
         )
 
     def masked(self, kept: NDArray[np.bool_]) -> RowBlock:

@@ -62,7 +62,7 @@ class Combination:
     names: bool = False
     drop: tuple[int, ...] = ()
     only: tuple[int, ...] | None = None
-    strings: str = "onehot"
+    strings: str = "auto"
     missing: str = "error"
     method: str = "sofs"
     params: tuple[tuple[str, Any], ...] = (("n_features_to_select", 3),)
@@ -200,9 +200,9 @@ def draw(number: random.Random) -> Combination:
             else None
         ),
         strings=(
-            number.choice(("onehot", "hash", "drop", "error"))
+            number.choice(("auto", "onehot", "hash", "drop", "error"))
             if texts and happens(0.4)
-            else "onehot"
+            else "auto"
         ),
         missing=fill if (gaps and happens(0.95)) or happens(0.1) else "error",
         method=method,

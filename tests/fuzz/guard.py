@@ -14,15 +14,25 @@ import ctypes
 import mmap
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from streamsieve.errors import DataError
 from streamsieve.kernels.reading.decimals import scan_decimal
-from streamsieve.kernels.reading.delimited import COPIED, OMITTED, end_of_records, parse_table
+from streamsieve.kernels.reading.delimited import (
+    COPIED,
+    FIRST_TEXT,
+    OMITTED,
+    end_of_records,
+    parse_table,
+)
 from streamsieve.kernels.reading.entries import hash_names
+from streamsieve.sources.arrow_values import Where
 from streamsieve.sources.delimited import MISSING_LETTERS
+from streamsieve.sources.levels import Levels, TextCells
 from streamsieve.sources.svmlight_parsing import parse_text
 
 PROT_NONE = 0
@@ -75,11 +85,22 @@ def parse_delimited(text: Bytes) -> object:
     columns = np.arange(-1, fields - 1)
     columns[0] = COPIED
     columns[fields // 2] = OMITTED if fields > 2 else columns[fields // 2]
+    columns[-1] = FIRST_TEXT if fields > 1 else COPIED
     lines = text.tobytes().count(b"\n") + text.tobytes().count(b"\r")
     out, copy = np.empty((lines, fields), np.float32), np.empty(text.size + 3 * lines, np.uint8)
-    return parse_table(
-        text, ord(","), columns, MISSING_LETTERS, out, copy, np.empty((text.size, 4), np.int64)
+    starts, ends, inexact = (
+        np.empty(shape, np.int64) for shape in ((1, lines), (1, lines), (text.size, 4))
     )
+    parsed = parse_table(text, ord(","), columns, MISSING_LETTERS, out, starts, ends, copy, inexact)
+    levels = Levels(["t="])
+    n_rows = max(0, parsed[0]) if fields > 1 and parsed[1] >= 0 else 0
+    cells = TextCells(text, starts[0, :n_rows], ends[0, :n_rows])
+    with suppress(DataError):  # text that is not in UTF-8
+        for n_buckets in (0, 3):
+            new = levels.find(0, n_buckets, cells, Where(""), "t")[1]
+            if new is not None:
+                levels.add(new)
+    return parsed
 
 
 def parse_decimal(text: Bytes) -> object:

@@ -81,7 +81,7 @@ def exemption(promise: str, c: Combination) -> str:
     """Return why a promise is not made of a combination, or nothing. Nothing else is left out."""
     learner = find_method(c.method).make()
     reads_as_is = not (c.drop or c.only or c.names or c.classes) and (c.strings, c.missing) == (
-        "onehot",
+        "auto",
         "error",
     )
     no_argument = bool(c.groups and not learner.method.supports_groups) or (

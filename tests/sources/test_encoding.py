@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,15 +35,17 @@ FRAME = pd.DataFrame(
         "y": np.arange(30) % 2,
     }
 )
-NAMES = ["age", "town=Bonn", "town=Köln", "town=Ulm", "member", "since", "plan=a", "plan=b"]
+NAMES = ["age", "member", "since", "town=Ulm", "plan=b", "town=Bonn", "plan=a", "town=Köln"]
 EXPECTED = np.column_stack(
     [
         FRAME["age"],
-        *(FRAME["town"] == town for town in sorted(TOWNS)),
         FRAME["member"],
         1 + np.arange(30) / 2,
-        FRAME["plan"] == "a",
+        FRAME["town"] == "Ulm",
         FRAME["plan"] == "b",
+        FRAME["town"] == "Bonn",
+        FRAME["plan"] == "a",
+        FRAME["town"] == "Köln",
     ]
 ).astype(float)
 GAPS = FRAME.astype({"age": object, "town": object, "member": object}).copy()
@@ -105,13 +108,13 @@ def test_missing_values_are_filled_in_or_named_or_kept(tmp_path, form):
         for how in ("zero", "mean", "skip")
     )
     present = np.delete(np.arange(30), 3)
-    assert zero[3].tolist() == [0, 0, 0, 0, 0, EXPECTED[3, 5], 1, 0]
-    assert zero[4, 5] == 0
+    assert zero[3].tolist() == [0, 0, EXPECTED[3, 2], 0, 0, 0, 1, 0]
+    assert zero[4, 2] == 0
     assert mean[3, 0] == pytest.approx(EXPECTED[present, 0].mean())
-    assert mean[3, 4] == pytest.approx(EXPECTED[present, 4].mean())
-    assert mean[4, 5] == pytest.approx(np.delete(EXPECTED[:, 5], 4).mean())
-    assert np.isnan(skip[3, [0, 4]]).all()
-    assert not skip[3, 1:4].any()
+    assert mean[3, 1] == pytest.approx(EXPECTED[present, 1].mean())
+    assert mean[4, 2] == pytest.approx(np.delete(EXPECTED[:, 2], 4).mean())
+    assert np.isnan(skip[3, [0, 1]]).all()
+    assert not skip[3, [3, 5, 7]].any()
     others = np.delete(np.arange(30), [3, 4])
     for filled in (zero, mean, skip):
         assert np.array_equal(filled[others], EXPECTED[others])
@@ -122,10 +125,12 @@ def test_columns_can_be_hashed_or_omitted(tmp_path, form):
     data = form_of(FRAME, form, tmp_path)
     hashed = ss.open_source(data, target="y", strings="hash", only="town,age")
     rows = by_rows(hashed)
-    assert rows.shape == (30, 257)
-    assert hashed.feature_names[[0, 1, 256]].tolist() == ["age", "town#0", "town#255"]
+    assert rows.shape == (30, 4)
+    assert all(re.fullmatch(r"town#\d+", name) for name in hashed.feature_names[1:])
     assert (rows[:, 1:].sum(axis=1) == 1).all()
-    assert len({tuple(row) for row in rows[:, 1:].tolist()}) == 3
+    one_bucket = ss.open_source(data, target="y", strings="hash", n_buckets=1, only="town,plan")
+    assert by_rows(one_bucket).tolist() == [[1, 1]] * 30
+    assert one_bucket.feature_names.tolist() == ["town#0", "plan#0"]
     dropped = ss.open_source(data, target="y", strings="drop", drop=["since"])
     assert dropped.feature_names.tolist() == ["age", "member"]
     assert [note.kind for note in dropped.facts.notes] == ["text omitted"]
@@ -137,6 +142,49 @@ def test_columns_can_be_hashed_or_omitted(tmp_path, form):
         ss.DataError, match=r"column 'town' is 'Ulm', not .*drop=\['town', 'plan'\]"
     ):
         ss.open_source(data, target="y", strings="error")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_dates_are_hours_and_weekdays_if_that_is_asked_for(tmp_path, form):
+    frame = FRAME[["age", "since", "y"]].assign(
+        since=pd.Timestamp("2024-02-05") + pd.to_timedelta(np.arange(30) * 7, "h")
+    )
+    data = form_of(frame, form, tmp_path)
+    source = ss.open_source(data, target="y", dates="auto")
+    source.complete()
+    rows = by_rows(source)
+    names = source.feature_names.tolist()
+    assert names[:3] == ["age", "since.hour=00", "since.weekday=Mon"]
+    times = frame["since"].dt
+    for feature, name in enumerate(names[1:], 1):
+        kind, value = name.removeprefix("since.").split("=")
+        shown = times.strftime("%H") if kind == "hour" else times.strftime("%a")
+        assert rows[:, feature].tolist() == (shown == value).tolist(), name
+    assert source.encoding.n_levels() == {"since.hour": 24, "since.weekday": 7}
+    if isinstance(source, ss.sources.base.ColumnSource):
+        assert np.array_equal(by_columns(source), rows)
+    assert not source.facts.notes
+    (tmp_path / "gaps").mkdir()
+    with_gap = form_of(
+        frame.assign(since=frame["since"].where(frame.index != 3)), form, tmp_path / "gaps"
+    )
+    gaps = ss.open_source(with_gap, target="y", dates="auto", missing="zero")
+    gaps.complete()
+    assert by_rows(gaps)[3, 1:].sum() == 0
+    with pytest.raises(ss.DataError, match="row 4: column 'since' has no value"):
+        by_rows(ss.open_source(with_gap, target="y", dates="auto"))
+    if form not in ("csv", "parquet", "arrow"):
+        return
+    record = ss.select(
+        data, n_features_to_select=3, target="y", dates="auto", output=tmp_path / "r"
+    )
+    assert len(record.selection) == 3
+    workflow.apply(tmp_path / "r", data, tmp_path / "less.parquet", target="y")
+    whole, less = (
+        [label for part, _ in workflow.predict(tmp_path / "r", rows) for label in part.labels]
+        for rows in (data, tmp_path / "less.parquet")
+    )
+    assert whole == less
 
 
 def test_text_in_a_column_of_numbers_is_refused_with_its_line(tmp_path, monkeypatch):
@@ -161,9 +209,15 @@ def test_files_that_are_read_as_one_have_one_encoding(tmp_path):
     (tmp_path / "1.csv").write_text("t,n,y\na,1,0\nb,2,1\n")
     (tmp_path / "2.csv").write_text("n,t,y\nx,b,0\n3,c,1\n")
     source = ss.open_source([tmp_path / "1.csv", tmp_path / "2.csv"], "y")
-    assert source.feature_names.tolist() == ["t=a", "t=b", "t=c", "n=1", "n=2", "n=3", "n=x"]
-    assert by_rows(source).argmax(axis=1).tolist() == [0, 1, 1, 2]
-    assert np.array_equal(by_rows(source)[:, 3:].argmax(axis=1), [0, 1, 3, 2])
+    assert source.feature_names.tolist() == ["t=a", "n=1", "t=b", "n=2"]
+    source.complete()
+    assert source.feature_names[4:].tolist() == ["n=x", "t=c", "n=3"]
+    assert [np.flatnonzero(row).tolist() for row in by_rows(source)] == [
+        [0, 1],
+        [2, 3],
+        [2, 4],
+        [5, 6],
+    ]
     assert np.array_equal(
         np.concatenate([by_rows(shard) for shard in source.shards(2)]), by_rows(source)
     )
@@ -174,20 +228,32 @@ def test_text_that_names_rows_does_not_become_features(tmp_path, form):
     frame = FRAME.assign(
         name=[f"n{row}" for row in range(30)], code=[f"c{row}" for row in range(30)]
     )
+    frame["comment"] = [f"the {row}th is a comment" for row in range(30)]
     data = form_of(frame, form, tmp_path)
+    source = ss.open_source(data, target="y")
+    assert source.feature_names.tolist() == NAMES
+    notes = [note for note in source.facts.notes if note.kind == "text omitted"]
+    assert "'name', 'code', 'comment'" in notes[0].message
+    kept = ss.open_source(data, target="y", only=["age", "code"])
+    assert kept.feature_names[:3].tolist() == ["age", "code=c0", "code=c1"]
     with pytest.raises(
         ss.DataError,
-        match=r"column 'name' is text with a different value in every row.*drop=\['name', 'code'\]",
+        match=r"column 'name' is text with a different value in every row.*drop=\['name', 'code'",
     ):
-        ss.open_source(data, target="y")
-    many = pd.DataFrame({"t": [str(row // 2) for row in range(2 * MAX_LEVELS + 2)], "y": 1}).astype(
-        {"t": "category"}
-    )
-    many["t"] = "t" + many["t"].astype(str)
+        ss.open_source(data, target="y", strings="onehot")
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_only_onehot_limits_the_number_of_levels(tmp_path, form):
+    many = pd.DataFrame({"t": [f"t{row // 2}" for row in range(2 * MAX_LEVELS + 2)], "y": 1})
+    data = form_of(many, form, tmp_path)
+    source = ss.open_source(data, target="y")
+    assert source.n_features == MAX_LEVELS + 1
+    assert by_rows(source).argmax(axis=1).tolist() == [row // 2 for row in range(len(many))]
     with pytest.raises(
         ss.DataError, match="column 't' is text with more than 1,000 different values"
     ):
-        ss.open_source(form_of(many, form, tmp_path), target="y")
+        ss.open_source(data, target="y", strings="onehot")
 
 
 @pytest.mark.parametrize("form", ["csv", "parquet"])
@@ -332,12 +398,7 @@ BAD: list[Any] = [
     {"missing": "error", "columns": [{"name": "a", "kind": "number", "fill": float("inf")}]},
     {"missing": "error", "columns": [{"name": "a", "kind": "number", "fill": True}]},
     {"missing": "error", "columns": [{"name": "a", "kind": "number", "levels": ["b"]}]},
-    {"missing": "error", "columns": [{"name": "a", "kind": "onehot", "levels": ["b", "a"]}]},
-    {"missing": "error", "columns": [{"name": "a", "kind": "onehot", "levels": ["a", 1]}]},
-    {
-        "missing": "error",
-        "columns": [{"name": "a", "kind": "onehot", "levels": [f"{k:05}" for k in range(1001)]}],
-    },
+    {"missing": "error", "columns": [{"name": "a", "kind": "number"}], "n_buckets": 0},
     {"missing": "error", "columns": [{"name": "a", "kind": "number", "more": 1}]},
 ]
 
@@ -345,21 +406,24 @@ BAD: list[Any] = [
 @pytest.mark.parametrize("content", BAD, ids=range(len(BAD)))
 def test_encoding_of_a_stranger_is_refused(content):
     with pytest.raises(ValueError, match="its encoding"):
-        Encoding.from_dict(content)
+        Encoding.from_model(content, {})
 
 
 def test_encoding_survives_json_and_a_model(tmp_path):
     encoding = Encoding(
-        [Column("a", "number", fill=2.5), Column("t", "onehot", ("x", "y")), Column("h", "hash")],
+        [Column("a", "number", fill=2.5), Column("t", "text"), Column("h", "hash")],
         "mean",
+        n_buckets=5,
     )
-    assert Encoding.from_dict(encoding.to_dict()) == encoding
+    assert Encoding.from_model(encoding.to_dict(), encoding.to_arrays()) == encoding
     model = ss.SOFS(3).fit_source(
         ss.open_source(form_of(FRAME, "csv", tmp_path), "y"), classes=[0, 1]
     )
     model.save(tmp_path / "model")
-    assert ss.load(tmp_path / "model").learner.features.encoding == model.learner.features.encoding
+    loaded = ss.load(tmp_path / "model").learner.features.encoding
+    assert loaded == model.learner.features.encoding
+    assert loaded.feature_names.tolist() == NAMES
     changed = model.model()
-    changed.header["encoding"]["columns"].pop()
-    with pytest.raises(ss.DataError, match="its encoding has 6 of 8 features"):
+    changed.header["encoding"]["columns"].pop(0)
+    with pytest.raises(ss.DataError, match="its encoding has 7 of 8 features"):
         ss.SOFS.method.load(changed)

@@ -38,7 +38,7 @@ def late_table() -> pd.DataFrame:
     )
 
 
-FIRST = ["x", "place=a", "kind=u", "z"]
+FIRST = ["x", "z", "place=a", "kind=u"]
 LATE = ["place=c", "place=late", "kind=v", "place=b"]  # in the order in which they come
 
 
@@ -52,7 +52,7 @@ def short_heads(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def expected() -> np.ndarray:
     table = late_table()
-    columns = [table["x"], table["place"] == "a", table["kind"] == "u", table["z"]]
+    columns = [table["x"], table["z"], table["place"] == "a", table["kind"] == "u"]
     columns += [
         table["place"] == "c",
         table["place"] == "late",
@@ -83,7 +83,7 @@ def test_late_levels_are_features_at_the_end(
     assert source.feature_names.tolist() == [*FIRST, *LATE]
     np.testing.assert_array_equal(rows, expected())
     np.testing.assert_array_equal(read_all(source), expected())  # once more, with nothing new
-    assert source.encoding.groups == ["x", "place", "kind", "z", "place", "place", "kind", "place"]
+    assert source.encoding.groups == ["x", "z", "place", "kind", "place", "place", "kind", "place"]
     assert source.encoding.n_levels() == {"place": 4, "kind": 2}
 
 
@@ -172,7 +172,8 @@ def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_too_many_late_levels_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoding, "MAX_LEVELS", 3)
-    source = ss.open_source(form_of(late_table(), "csv", tmp_path), target="y")
+    data = form_of(late_table(), "csv", tmp_path)
+    source = ss.open_source(data, target="y", strings="onehot")
     with pytest.raises(
         ss.DataError,
         match=r"column 'place' is text with more than 3 different values; .*drop=\['place'\]",
@@ -180,32 +181,51 @@ def test_too_many_late_levels_are_refused(tmp_path: Path, monkeypatch: pytest.Mo
         list(source.row_blocks())
 
 
-def test_late_levels_survive_json() -> None:
-    encoding = Encoding.from_dict(
-        {
-            "missing": "error",
-            "columns": [
-                {"name": "a", "kind": "number"},
-                {"name": "t", "kind": "onehot", "levels": ["x"]},
-            ],
-            "late": [[1, "w"], [1, "y"]],
-        }
-    )
-    assert encoding.feature_names.tolist() == ["a", "t=x", "t=w", "t=y"]
-    assert Encoding.from_dict(encoding.to_dict()) == encoding
-    smaller, ids = encoding.with_features(np.array([3]))
-    assert (smaller.column_names, ids.tolist(), smaller.feature_names.tolist()) == (
-        ["t"],
-        [1, 2, 3],
-        ["t=x", "t=w", "t=y"],
-    )
+def encoding_with(levels: list[tuple[int, str]]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return an encoding as a model has it, with some levels of the columns t and u."""
+    kinds = {"a": "number", "t": "text", "b": "number", "u": "text"}
+    columns = [{"name": name, "kind": kind} for name, kind in kinds.items()]
+    texts = [text.encode() for _, text in levels]
+    arrays = {
+        "levels.columns": np.array([column for column, _ in levels], np.int32),
+        "levels.offsets": np.cumsum([0, *map(len, texts)], dtype=np.int64),
+        "levels.text": np.frombuffer(b"".join(texts), np.uint8),
+    }
+    return {"missing": "error", "columns": columns}, arrays
+
+
+def test_parts_of_an_encoding_keep_levels_and_their_order() -> None:
+    levels = [(0, "x"), (1, "x"), (0, ""), (1, "y"), (0, "ü")]
+    encoding = Encoding.from_model(*encoding_with(levels))
+    names = ["a", "b", "t=x", "u=x", "t=", "u=y", "t=ü"]
+    assert encoding.feature_names.tolist() == names
+    assert encoding.features_of(1) == [2, 4, 6]
+    smaller, ids = encoding.with_features(np.array([1, 5]))
+    assert (smaller.column_names, ids.tolist()) == (["b", "u"], [1, 3, 5])
+    assert smaller.feature_names.tolist() == ["b", "u=x", "u=y"]
 
 
 @pytest.mark.parametrize(
-    "late",
-    [[[0, "w"]], [[2, "w"]], [[1, 3]], [[1, "x"]], [[1, "w"], [1, "w"]], [1], [[True, "w"]], 3],
+    "change",
+    [
+        {"levels.columns": np.array([0, 2], np.int32)},
+        {"levels.columns": np.array([0, -1], np.int32)},
+        {"levels.columns": np.array([0, 1])},
+        {"levels.columns": np.zeros((2, 1), np.int32)},
+        {"levels.offsets": np.array([0, 2, 1])},
+        {"levels.offsets": np.array([0, 1, 3])},
+        {"levels.offsets": np.array([0, 2])},
+        {"levels.text": np.frombuffer(b"\xff\xfe", np.uint8)},
+        {"levels.text": np.frombuffer(b"xx", np.uint8)},
+        {"levels.text": np.frombuffer(b"xx", np.int8)},
+    ],
 )
-def test_late_levels_of_a_stranger_are_refused(late: Any) -> None:
-    columns = [{"name": "a", "kind": "number"}, {"name": "t", "kind": "onehot", "levels": ["x"]}]
-    with pytest.raises(ValueError, match="its encoding"):
-        Encoding.from_dict({"missing": "error", "columns": columns, "late": late})
+def test_levels_of_a_stranger_are_refused(change: dict[str, Any]) -> None:
+    content, arrays = encoding_with([(0, "x"), (0, "y")])
+    with pytest.raises(ValueError, match=r"its levels|it has a? ?levels?|'utf-8' codec"):
+        Encoding.from_model(content, arrays | change)
+
+
+def test_levels_without_arrays_are_refused() -> None:
+    with pytest.raises(ValueError, match="its levels are invalid"):
+        Encoding.from_model(encoding_with([])[0], {})

@@ -62,7 +62,7 @@ def read_option(name: str) -> Callable[[Command], Command]:
         f"--{name.replace('_', '-')}",
         name,
         is_flag=isinstance(field.default, bool),
-        type=click.Choice(words) if words else None,
+        type=click.Choice(words) if words else click.INT if field.type == "int" else None,
         default=field.default if words or isinstance(field.default, bool) else None,
         show_default=words is not None,
         metavar=field.metadata["metavar"],

@@ -35,7 +35,7 @@ class ColumnEstimator(Estimator):
         finite = "allow-nan" if learner.missing_rows == "keep" else True
         source = read_matrix(self, X, y, **COLUMN_OPTIONS, ensure_all_finite=finite)
         refit(self, learner, source, groups=checked_groups)
-        learner.features.names = source.feature_names
+        learner.features.given_names = source.feature_names
         return self
 
     @alone

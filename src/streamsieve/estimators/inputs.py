@@ -66,12 +66,13 @@ def check_matrix(X: Any) -> Any:
 
 
 def encode_table(
-    estimator: Any, X: Any, features: FeatureInfo | None
+    estimator: Any, X: Any, features: FeatureInfo | None, grows: bool = False
 ) -> tuple[Any, NDArray[Any] | None, Encoding | None]:
     """Return a table with columns that are not numbers as a matrix, with names and encoding.
 
     Of anything else return ``X``, None and the encoding learned before, if any. Without
-    ``features`` the encoding is inferred from the table; with them it is the one learned before.
+    ``features`` the encoding is inferred from the table; with them it is the one learned before,
+    which ``grows`` with new values of text if the table is learned.
     """
     encoding = None if features is None else features.encoding
     if not is_frame(X):
@@ -84,16 +85,13 @@ def encode_table(
         encoding = None if inferred is None else inferred.encoding
     if encoding is None:
         return X, None, None
-    table_encoding = encoding
-    if names_of(X) == encoding.feature_names.tolist():  # may be encoded already
+    table_encoding, names = encoding, np.asarray(encoding.feature_names)
+    if names_of(X) == names.tolist():  # may be encoded already
         if encoding.has_groups:  # sparse, as the matrix of a table is
-            return csr_array(as_matrix(X, "")[0]), encoding.feature_names, encoding
+            return csr_array(as_matrix(X, "")[0]), names, encoding
         table_encoding = Encoding(encoding.columns, encoding.missing, reduced=True)
-    return (
-        encode_frame(X, table_encoding, "", known=features is not None),
-        encoding.feature_names,
-        encoding,
-    )
+    matrix = encode_frame(X, table_encoding, "", known=features is not None and not grows)
+    return matrix, np.asarray(encoding.feature_names), encoding
 
 
 def has_unseen(X: Any, features: FeatureInfo) -> bool:
@@ -122,7 +120,7 @@ def validate_data(
         stand_in.n_features_in_ = features.width
         # a matrix made from a table has no names, and scikit-learn would warn
         if features.names is not None and names is None:
-            stand_in.feature_names_in_ = features.names
+            stand_in.feature_names_in_ = np.asarray(features.names)
     X = check_matrix(X)
     if y is not None and not isinstance(y, str):
         check_usable(y, "y")

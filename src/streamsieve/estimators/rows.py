@@ -212,7 +212,7 @@ def learn_rows(
         learner.memory.target.encode(labels, "", learner.n_learned)
     for block in blocks:
         learner.partial_fit_block(block)
-    features.names = names
+    features.given_names = names
     estimator._learner = learner
 
 
@@ -224,7 +224,9 @@ def read_chunk(
     Columns keep their order.
     """
     features = learner.features
-    X, titles, features.encoding = encode_table(estimator, X, None if is_first else features)
+    X, titles, features.encoding = encode_table(
+        estimator, X, None if is_first else features, grows=True
+    )
     is_wider = is_first or np.shape(X)[1:] > (features.width,)
     (X, y), names = validate_data(
         estimator,
@@ -237,7 +239,7 @@ def read_chunk(
     )
     previous_names = None if is_first else features.names
     if previous_names is not None and (
-        names is None or not np.array_equal(names[: features.width], previous_names)
+        names is None or names[: features.width].tolist() != previous_names.tolist()
     ):
         raise ValueError(
             "the columns of earlier calls must come first, with the same names; add new ones last"

@@ -137,24 +137,53 @@ class FeatureInfo:
     """Width, names and encoding of the features of the data."""
 
     width: int = 0  # the number of features, or the width of the widest row
-    names: NDArray[Any] | None = None
+    given_names: NDArray[Any] | None = None
     first_id: int = 0  # the id of feature 0 in the data, where features have no names
     # How table columns became features, unless all of them are numbers.
     encoding: Encoding | None = None
     kept: KeptFeatures | None = None  # what the options names, drop and only left of ids
+    checked: Encoding | None = None  # the last encoding of rows, which was that of these features
+
+    @property
+    def names(self) -> Any:
+        """Return the names of all features, like an array, or None if they have none."""
+        return (
+            self.given_names if self.encoding is None else self.encoding.feature_names[: self.width]
+        )
 
     def start(self, width: int | None, names: Any | None) -> None:
         """Set what is known before the first block."""
-        self.width, self.names = (
-            width or 0,
-            None if names is None else np.asarray(names, dtype=object),
-        )
+        self.width = width or 0
+        if self.encoding is None:
+            self.given_names = None if names is None else np.asarray(names, dtype=object)
 
     def set_width(self, width: int) -> None:
         """Set the width; drop the names if features without names have been added."""
         self.width = width
-        if self.names is not None and self.names.size < width:
-            self.names = None if self.encoding is None else self.encoding.feature_names[:width]
+        if self.given_names is not None and self.given_names.size < width:
+            self.given_names = None
+
+    def check_encoding(self, encoding: Encoding | None, origin: str, are_first: bool) -> None:
+        """Raise DataError for rows of a table whose features have other ids than these.
+
+        The first rows of a table say what the features are, if nothing else does.
+        """
+        if encoding is None or encoding is self.checked:
+            return
+        if are_first and self.encoding is None and self.given_names is None:
+            self.encoding = None if encoding.is_plain else encoding
+            self.given_names = np.asarray(encoding.feature_names) if encoding.is_plain else None
+        names = None if self.given_names is None else self.given_names.tolist()
+        is_same = encoding == self.encoding or (
+            encoding.is_plain and names in (None, encoding.column_names)
+        )
+        if not is_same:
+            raise DataError(
+                f"{prefix(origin)}the columns of this table are other features than those that were"
+                " learned, or have other numbers; let the model read the table itself:"
+                " partial_fit_source, or select with continue_from"
+            )
+        self.checked = encoding
 
     def check_width(self, n_features: int, origin: str) -> None:
         """Raise DataError if the data has more features than the table that was learned.
@@ -187,17 +216,17 @@ class FeatureInfo:
         encoding, kept = header.pop("encoding", None), header.pop("kept", None)
         features = cls(width, None, count_of(header, "first_id", 1) if "first_id" in header else 0)
         if encoding is not None:
-            features.encoding = Encoding.from_dict(encoding)
+            features.encoding = Encoding.from_model(encoding, arrays)
             n_encoded = features.encoding.n_features
             ensure(n_encoded >= width, f"its encoding has {n_encoded:,} of {width:,} features")
         if kept is not None:
             features.kept = KeptFeatures.from_dict(kept)
         if NAMED_IDS not in arrays:
-            features.names = pop_texts(NAMES, arrays)
-            if features.names is not None:
+            features.given_names = names = pop_texts(NAMES, arrays)
+            if names is not None:
                 ensure(
-                    features.names.size == width,
-                    f"it has {features.names.size:,} names for {width:,} features",
+                    names.size == width,
+                    f"it has {names.size:,} names for {width:,} features",
                 )
         return features
 
@@ -330,7 +359,7 @@ class Results(ABC):
         """Return the names of all features; raise AttributeError if they have none."""
         if self.features.names is None:
             raise AttributeError("the features have no names")
-        return self.features.names
+        return np.asarray(self.features.names)
 
     @property
     def support_(self) -> NDArray[np.bool_]:
@@ -515,8 +544,10 @@ class Learner(ABC, Generic[B, M]):
         params = {name: as_json(value) for name, value in parameters_of(self.params).items()}
         (header, arrays), features = self._state_to_save(), self.features
         header = {"n_features": features.width, **header, **features.header()}
-        if features.names is not None:
-            arrays |= texts_to_arrays(NAMES, features.names)
+        if features.encoding is not None:
+            arrays |= features.encoding.to_arrays()
+        elif features.given_names is not None:
+            arrays |= texts_to_arrays(NAMES, features.given_names)
         return Model(self.method.name, params, header, arrays, note)
 
     @alone

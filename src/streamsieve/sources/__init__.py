@@ -19,7 +19,13 @@ if TYPE_CHECKING:
     # The last one stands for a table of pandas, polars or Arrow.
     Data = Names | DataSource | tuple[Any, Any] | Any
 
-__all__ = ["open_like", "open_source", "open_with_options", "refuse_target"]
+__all__ = [
+    "open_like",
+    "open_source",
+    "open_to_grow",
+    "open_with_options",
+    "refuse_target",
+]
 
 
 @overload
@@ -62,8 +68,10 @@ def open_source(
     A table of pandas, polars or Arrow has its ``target`` as a column; a pair ``(X, y)`` has it
     separately. An open source can be given, but not with other ``strings`` or ``missing``.
 
-    Columns of a table may be text or categories: ``strings`` is "onehot" (one feature per level,
-    ``column=level``), "hash" (a fixed number of features), "drop" or "error". Boolean values become
+    Columns of a table may be text or categories: ``strings`` is "auto" (a feature for every value,
+    ``column=value``, without columns that are like IDs or sentences), "onehot" (at most 1,000
+    values a column, or an error), "hash" (a feature per bucket of a hash, ``column#bucket``, of
+    which a column has ``n_buckets``), "drop" or "error". Boolean values become
     0 and 1, dates days since 1970. A missing value is an error, or it is filled in
     (``missing="zero"`` or ``"mean"``), or left to the method (``missing="skip"``). ``drop`` names
     the columns to omit, ``only`` the columns to read; in data other than tables, features are
@@ -139,6 +147,11 @@ def open_like(
     )
 
 
+def open_to_grow(data: Data, options: ReadOptions, encoding: Encoding) -> DataSource:
+    """Open a table that has the columns of an encoding, which grows with new values of text."""
+    return _open(data, options, encoding.column_names, encoding, infer=True)
+
+
 def _open(
     data: Data,
     options: ReadOptions,
@@ -198,7 +211,7 @@ def refuse_encoding(source: DataSource, options: ReadOptions) -> None:
     """Raise UsageError if options would change how an open source is read."""
     filled = None if source.encoding is None else source.encoding.missing
     changes = {
-        "strings": options.strings != "onehot",
+        "strings": options.strings != "auto",
         "weight": options.weight is not None,
         "missing": options.missing in ("zero", "mean") and options.missing != filled,
     }

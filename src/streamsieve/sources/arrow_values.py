@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from ..errors import DataError, prefix, spell
 from ..values import loss_of, unusable_error
+from .levels import TextCells
 
 DAY = 86_400_000_000  # microseconds
 NO_LEVEL = -1
+WEEKDAYS = "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"
 
 notes = logging.getLogger("streamsieve")
 
@@ -102,6 +104,47 @@ def levels_in(values: pa.Array, column: str, where: Where) -> tuple[list[str], N
     return ["" if level is None else level.strip() for level in levels], codes
 
 
+def cells_of(values: pa.Array, column: str, where: Where) -> TextCells:
+    """Return the cells of a column of text or categories; other values as text."""
+    if pa.types.is_null(values.type):
+        return TextCells(
+            np.empty(0, np.uint8), np.zeros(len(values), np.int64), np.full(len(values), -1)
+        )
+    loss = loss_of(values.type)
+    if loss:
+        raise unusable_error(f"column {column!r}", loss, where.origin)
+    try:
+        if not pa.types.is_dictionary(values.type):
+            return _cells_of_text(values.cast(pa.string()))
+        levels = _cells_of_text(values.dictionary.cast(pa.string()))
+    except pa.ArrowException as error:
+        raise DataError(
+            f"{prefix(where.origin)}column {column!r} holds {values.type} values, not text"
+        ) from error
+    indices = values.indices
+    codes = np.from_dlpack(indices.fill_null(0) if indices.null_count else indices)
+    if not levels.starts.size:
+        return TextCells(levels.letters, np.zeros(codes.size, np.int64), np.full(codes.size, -1))
+    ends = levels.ends[codes]
+    if indices.null_count:
+        ends[_is_null(indices)] = -1
+    return TextCells(levels.letters, levels.starts[codes], ends)
+
+
+def _cells_of_text(text: pa.Array) -> TextCells:
+    _, offsets, letters = text.buffers()
+    all_bounds = np.frombuffer(offsets or bytes(4), np.int32).astype(np.int64)
+    bounds = all_bounds[text.offset : text.offset + len(text) + 1]
+    ends = bounds[1:].copy()
+    if text.null_count:
+        ends[_is_null(text)] = -1
+    return TextCells(np.frombuffer(letters or b"", np.uint8), bounds[:-1], ends)
+
+
+def _is_null(values: pa.Array) -> NDArray[np.bool_]:
+    return np.from_dlpack(values.is_null().cast(pa.uint8())).astype(bool)
+
+
 def first_rows(codes: NDArray[np.int64], n_levels: int) -> NDArray[np.int64]:
     """Return the first row of each level, or -1; rows without a level have code -1."""
     rows = np.full(n_levels + 1, -1)
@@ -144,6 +187,27 @@ def days_of(
 
     Missing values are NaN. With ``may_be_days``, numbers are accepted as such days.
     """
+    times = times_of(values, column, where, may_be_days)
+    if not pa.types.is_timestamp(times.type):
+        return numbers_of(times, column, where)
+    return numbers_of(times.cast(pa.int64()), column, where) / DAY
+
+
+def calendar_of(values: pa.Array, kind: str, column: str, where: Where) -> pa.Array:
+    """Return the hour or the weekday of dates and times as text, such as 07 or Mon."""
+    times = times_of(values, column, where)
+    if not pa.types.is_timestamp(times.type):  # all are missing
+        return times
+    if kind == "hour":
+        return pc.utf8_lpad(pc.hour(times).cast(pa.string()), 2, "0")
+    return pa.array(WEEKDAYS).take(pc.day_of_week(times))
+
+
+def times_of(values: pa.Array, column: str, where: Where, may_be_days: bool = False) -> pa.Array:
+    """Return dates and times, also from text, as times; without values as they are.
+
+    With ``may_be_days``, numbers are returned as they are, too.
+    """
     if is_text(values.type):
         kinds = [
             pa.timestamp("us"),
@@ -151,18 +215,15 @@ def days_of(
             *([pa.float64()] if may_be_days else []),
         ]
         values = _parse_text(values, kinds, column, where, "a date such as 2024-01-31")
-    if pa.types.is_null(values.type):
-        return np.full(len(values), np.nan)
-    if may_be_days and is_numeric(values.type):
-        return numbers_of(values, column, where)
+    if pa.types.is_null(values.type) or (may_be_days and is_numeric(values.type)):
+        return values
     if not pa.types.is_date(values.type) and not pa.types.is_timestamp(values.type):
         raise DataError(
             f"{prefix(where.origin)}column {column!r} holds {values.type} values, expected dates as"
             " in the training data"
         )
     zone = values.type.tz if pa.types.is_timestamp(values.type) else None
-    days = values.cast(pa.timestamp("us", zone), safe=False).cast(pa.int64())
-    return numbers_of(days, column, where) / DAY
+    return values.cast(pa.timestamp("us", zone), safe=False)
 
 
 def _parse_text(

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from copy import copy
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,8 +21,8 @@ from ..machine import reading_threads
 from ..values import frozen
 from .arrow_values import is_numeric
 from .base import MAX_INDEX, Missing, NoRowsError, Source, SourceFacts, refuse_not_finite
-from .columns import RangedColumns
-from .encoded_rows import column_block, encode_rows, filled_column
+from .columns import RangedColumns, cut_columns
+from .encoded_rows import codes_of, column_cells, encode_rows, filled_column, text_cells
 from .formats import Layout
 from .inference import ColumnStats, Known, infer_by_types
 from .options import ReadOptions
@@ -163,20 +164,19 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
     def complete(self) -> None:
         if not self.grows:
             return
-        names = [self._encoding.columns[at].name for at in self._encoding.texts]
-        for batch in self.batches(names):
-            texts, no_numbers = (
-                [batch.column(name) for name in names],
-                np.empty((batch.num_rows, 0)),
-            )
-            self._encoding.learn(
-                encode_rows(self._encoding, no_numbers, texts, self.where(0), True)
-            )
+        encoding, where = self._encoding, self.where(0)
+        names = dict.fromkeys(encoding.columns[at].table_column for at in encoding.texts)
+        for batch in self.batches(list(names)):
+            no_numbers = np.empty((batch.num_rows, 0))
+            cells = text_cells(encoding, batch, where)
+            encoding.learn(encode_rows(encoding, no_numbers, cells, where, True))
         self.grows = False
 
     def columns_between(self, first: int, stop: int) -> Iterator[ColumnBlock]:
-        blocks = self._encoded_columns if self._encoding.has_groups else self._number_columns
-        return read_ahead(blocks(first, stop), BATCHES_AHEAD)
+        n_numbers = self._encoding.n_numbers
+        numbers = self._number_columns(first, min(stop, n_numbers))
+        levels = self._level_columns(max(first, n_numbers), stop)
+        return read_ahead(chain(numbers, levels), BATCHES_AHEAD)
 
     def _read(self, columns: list[str]) -> pa.Table:
         """Return these columns with all rows."""
@@ -190,53 +190,53 @@ class BatchTable(BatchSource, TableSource, RangedColumns):
         group_size = max(1, batch_values() // max(1, self.n_rows or 1))
         for start in range(0, len(positions), group_size):
             names = {
-                self.columns[position]: position
+                position: self._encoding.columns[position].table_column
                 for position in positions[start : start + group_size]
             }
-            table = self._read(list(names))
+            table = self._read(list(dict.fromkeys(names.values())))
             yield [
-                (position, table.column(name).combine_chunks()) for name, position in names.items()
+                (position, table.column(name).combine_chunks()) for position, name in names.items()
             ]
-
-    def _encoded_columns(self, first: int, stop: int) -> Iterator[ColumnBlock]:
-        """Yield the features from ``first`` to before ``stop``; those of late levels come last."""
-        encoding, where = self._encoding, self.where(self.first)
-        begin = int(np.searchsorted(encoding.starts, first, side="right")) - 1
-        end = int(np.searchsorted(encoding.starts, min(stop, encoding.n_first)))
-        for columns in self._column_groups(range(begin, end)):
-            blocks = [
-                column_block(encoding, position, column, where) for position, column in columns
-            ]
-            blocks = [block.masked(block.ids < encoding.n_first) for block in blocks]
-            block = ColumnBlock.joined([block for block in blocks if block.n_columns] or blocks[:1])
-            yield block.columns(*np.searchsorted(block.ids, [first, stop]).tolist())
-        late = range(max(first, encoding.n_first), stop)
-        positions = sorted({encoding.late[feature - encoding.n_first].column for feature in late})
-        late_blocks: dict[int, ColumnBlock] = {}
-        for columns in self._column_groups(positions):
-            for position, column in columns:
-                block = column_block(encoding, position, column, where)
-                late_blocks |= {
-                    feature: block.columns(index, index + 1)
-                    for index, feature in enumerate(block.ids.tolist())
-                }
-        if late:
-            yield ColumnBlock.joined([late_blocks[feature] for feature in late])
 
     def _number_columns(self, first: int, stop: int) -> Iterator[ColumnBlock]:
         for matrix in self._matrices(first, stop):
-            names = np.array(self.columns[first : first + matrix.shape[1]], dtype=object)
-            yield columns_of(matrix, first, names=names, origin=self.name)
+            names = self._encoding.feature_names[first : first + matrix.shape[1]]
+            yield columns_of(matrix, first, names=np.asarray(names), origin=self.name)
             first += matrix.shape[1]
+
+    def _level_columns(self, first: int, stop: int) -> Iterator[ColumnBlock]:
+        """Yield levels as columns; the columns of text that they are in are held in memory."""
+        if first >= stop:
+            return
+        encoding, where = self._encoding, self.where(self.first)
+        wanted = np.unique(encoding.levels.columns[first - encoding.n_numbers :][: stop - first])
+        parts = [(np.empty(0, np.int64), np.empty(0, np.int64))]
+        for columns in self._column_groups([encoding.texts[column] for column in wanted]):
+            for position, values in columns:
+                cells = column_cells(encoding.columns[position], values, where)
+                codes, _ = codes_of(encoding, encoding.texts.index(position), cells, where, True)
+                rows = np.flatnonzero((codes >= first) & (codes < stop))
+                parts.append((codes[rows], rows))
+        ids, rows = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.argsort(ids, kind="stable")
+        yield from cut_columns(
+            np.searchsorted(ids[order], np.arange(first, stop + 1)),
+            rows[order].astype(np.int32),
+            np.ones(order.size),
+            np.arange(first, stop),
+            self.n_rows or 0,
+            encoding.feature_names[first:stop],
+            self.name,
+        )
 
     def dense_columns(self) -> Iterator[NDArray[np.float64]] | None:
         if self._encoding.has_groups:
             return None
-        return read_ahead(self._matrices(0, len(self.columns)), BATCHES_AHEAD)
+        return read_ahead(self._matrices(0, self._encoding.n_numbers), BATCHES_AHEAD)
 
     def _matrices(self, first: int, stop: int) -> Iterator[NDArray[np.float64]]:
         encoding, where = self._encoding, self.where(self.first)
-        for columns in self._column_groups(range(first, stop)):
+        for columns in self._column_groups(encoding.others[first:stop]):
             matrix = np.empty((len(columns[0][1]), len(columns)), order="F")
             for index, (position, column) in enumerate(columns):
                 matrix[:, index] = filled_column(encoding, position, column, where)

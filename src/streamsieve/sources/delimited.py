@@ -18,15 +18,17 @@ from pyarrow import csv as arrow_csv
 
 from ..blocks import RowBlock
 from ..errors import DataError, UsageError, spell
-from ..kernels.reading.delimited import COPIED, OMITTED, parse_table
+from ..kernels.reading.delimited import COPIED, FIRST_TEXT, OMITTED, parse_table
 from ..machine import reading_threads
 from .arrow_values import Where, levels_in
 from .base import Missing, NoRowsError, Source, SourceFacts
 from .delimited_text import Chunk, DelimitedText, delimiter_of
-from .encoded_rows import encode_rows, read_numbers
+from .encoded_rows import column_cells, encode_rows, read_numbers
+from .encoding import CALENDAR
 from .formats import Layout
 from .inference import HEAD_ROWS, ColumnStats, Known, content_of, looks_like_id
 from .labels import LabelKind, convert_labels, kind_of_labels, label_error
+from .levels import TextCells
 from .options import ReadOptions
 from .prefetch import ordered_map, read_ahead
 from .tables import DecodedRows, Finish, TableSource, labels, write_table
@@ -59,6 +61,19 @@ class CopiedFields(NamedTuple):
     lines: NDArray[np.uint8]
     columns: list[str]
     rows: int
+
+
+class ParsedFields(NamedTuple):
+    """The fields of some records, by how they are read.
+
+    An inexact field is not a plain number, or is text with a quote in quotes; it is given by its
+    row, column, start and end.
+    """
+
+    matrix: NDArray[np.float32]
+    copied: CopiedFields
+    inexact: NDArray[np.int64]
+    texts: list[TextCells]
 
 
 class DelimitedSource(TableSource):
@@ -141,92 +156,110 @@ class DelimitedSource(TableSource):
         }
         if weight is not None:
             parsed_indices[weight] = len(scalar_columns)
-        text_names = [column.name for column in encoding.columns if column.kind != "number"]
+        text_columns = [encoding.columns[position] for position in encoding.texts]
+        text_names = [column.name for column in text_columns if column.kind not in CALENDAR]
+        copied_columns = [column for column in scalar_columns if column.kind != "number"]
+        copied_columns += [column for column in text_columns if column.kind in CALENDAR]
+        others = list(dict.fromkeys(column.table_column for column in copied_columns))
         targets = [] if target is None else [target]
         is_feature = target in encoding.column_names  # then its fields are read again below
-        copied_names = text_names if is_feature else [*text_names, *targets]
-        matrix, fields = self._parse_fields(
-            text, parsed_indices, copied_names, len(scalar_columns) + (weight is not None)
+        parsed, invalid = self._convert_fields(
+            text,
+            parsed_indices,
+            others if is_feature else [*others, *targets],
+            len(scalar_columns) + (weight is not None),
+            text_names,
         )
-        texts = self._copied_columns(fields, text_names)
+        for word in invalid.values():
+            raise ValueError(f"{word!r} is not a number")
+        matrix, fields = parsed.matrix, parsed.copied
+        copied = self._copied_columns(fields, others)
         numbers = np.ascontiguousarray(matrix[:, : len(scalar_columns)])
         with np.errstate(over="ignore"):
             for index, (position, column) in enumerate(
                 zip(encoding.others, scalar_columns, strict=True)
             ):
                 if column.kind != "number":
-                    numbers[:, index] = read_numbers(encoding, position, texts[column.name], where)
-        levels = [texts[encoding.columns[position].name] for position in encoding.texts]
-        rows = encode_rows(encoding, numbers, levels, where, missing == "keep")
+                    numbers[:, index] = read_numbers(encoding, position, copied[column.name], where)
+        texts = dict(zip(text_names, parsed.texts, strict=True))
+        cells = [
+            column_cells(column, copied[column.table_column], where)
+            if column.kind in CALENDAR
+            else texts[column.name]
+            for column in text_columns
+        ]
+        rows = encode_rows(encoding, numbers, cells, where, missing == "keep")
         weights = None if weight is None else matrix[:, -1].astype(np.float64)
         if target is None:
             return self.weighted(rows, None, weights)
-        fields = self._split_fields(text, {}, targets, 0)[1] if is_feature else fields
+        fields = self._split_fields(text, {}, targets, 0).copied if is_feature else fields
         words = convert_labels(
             self._copied_columns(fields, targets, MISSING_WORDS)[target], kind or "text"
         )
         return self.weighted(rows, labels(words, target, self.name, first_row), weights)
 
-    def _parse_fields(
-        self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
-    ) -> tuple[NDArray[np.float32], CopiedFields]:
-        """Return columns of numbers, and others as text; raise ValueError for other fields."""
-        matrix, fields, invalid = self._convert_fields(text, columns, copied, width)
-        for word in invalid.values():
-            raise ValueError(f"{word!r} is not a number")
-        return matrix, fields
-
     def _convert_fields(
-        self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
-    ) -> tuple[NDArray[np.float32], CopiedFields, dict[int, str]]:
-        """Return columns of numbers, others as they are written, and invalid fields.
+        self,
+        text: bytes,
+        columns: Mapping[str, int],
+        copied: Sequence[str],
+        width: int,
+        texts: Sequence[str] = (),
+    ) -> tuple[ParsedFields, dict[int, str]]:
+        """Return parsed fields and invalid fields.
 
         An invalid field is the first one of a column that is not a number.
         """
-        matrix, fields, inexact = self._split_fields(text, columns, copied, width)
+        parsed = self._split_fields(text, columns, copied, width, texts)
         invalid = dict[int, str]()
         with np.errstate(over="ignore"):
-            for row, column, start, end in inexact.tolist():
-                if column in invalid:
+            for row, column, start, end in parsed.inexact.tolist():
+                if column in invalid or column <= FIRST_TEXT:
                     continue
                 word = unquote(text[start:end])
                 if not is_number(word):
                     invalid[column] = word
                 else:
-                    matrix[row, column] = np.nan if is_missing(word) else float(word)
-        return matrix, fields, invalid
+                    parsed.matrix[row, column] = np.nan if is_missing(word) else float(word)
+        return parsed, invalid
 
     def _split_fields(
-        self, text: bytes, columns: Mapping[str, int], copied: Sequence[str], width: int
-    ) -> tuple[NDArray[np.float32], CopiedFields, NDArray[np.int64]]:
-        """Return columns of numbers, others as they are written, and inexact fields.
-
-        An inexact field is not a plain number; it is given by its row, column, start and end.
-        """
+        self,
+        text: bytes,
+        columns: Mapping[str, int],
+        copied: Sequence[str],
+        width: int,
+        texts: Sequence[str] = (),
+    ) -> ParsedFields:
+        """Return columns of numbers, columns to be copied and columns of text."""
         if b"\0" in text:
             raise ValueError("holds a NUL byte")
-        text_names = set(copied)
-        actions = [
-            COPIED if name in text_names else columns.get(name, OMITTED)
-            for name in self.text.header
-        ]
+        actions = {name: FIRST_TEXT - at for at, name in enumerate(texts)}
+        actions |= dict.fromkeys(copied, COPIED) | dict(columns)
         n_lines = text.count(b"\n") + text.count(b"\r")
         matrix = np.empty((n_lines, width), np.float32)
+        starts, ends = (np.empty((len(texts), n_lines), np.int64) for _ in range(2))
         lines = np.empty(len(text) + 3 * n_lines if copied else 0, np.uint8)
         letters, delimiter = np.frombuffer(text, np.uint8), ord(self.text.delimiter)
+        fields = np.array([actions.get(name, OMITTED) for name in self.text.header])
         for capacity in (MAX_INEXACT, len(text)):
             inexact = np.empty((min(capacity, len(text)), 4), np.int64)
             rows, n_inexact, n_written = parse_table(
-                letters, delimiter, np.array(actions), MISSING_LETTERS, matrix, lines, inexact
+                letters, delimiter, fields, MISSING_LETTERS, matrix, starts, ends, lines, inexact
             )
             if n_inexact >= 0:
                 break
         if rows < 0:
             raise ValueError("a line has a different number of columns")
-        fields = CopiedFields(
-            lines[:n_written], [name for name in self.text.header if name in text_names], rows
+        text_names = set(copied)
+        return ParsedFields(
+            matrix[:rows],
+            CopiedFields(
+                lines[:n_written], [name for name in self.text.header if name in text_names], rows
+            ),
+            inexact[:n_inexact],
+            text_columns(text, letters, starts[:, :rows], ends[:, :rows], inexact[:n_inexact]),
         )
-        return matrix[:rows], fields, inexact[:n_inexact]
 
     def _copied_columns(
         self,
@@ -263,7 +296,7 @@ class DelimitedSource(TableSource):
         if self.label_column is None:
             return None
         try:
-            fields = self._split_fields(text, {}, [self.label_column], 0)[1]
+            fields = self._split_fields(text, {}, [self.label_column], 0).copied
             return kind_of_labels(
                 self._copied_columns(fields, [self.label_column], MISSING_WORDS)[self.label_column]
             )
@@ -325,13 +358,13 @@ class DelimitedSource(TableSource):
                 numbers = [name for name in names if name not in encoded]
                 texts = [name for name in names if name in encoded]
                 positions = {name: at for at, name in enumerate(numbers)}
-                matrix, fields, invalid = self._convert_fields(text, positions, texts, len(numbers))
+                parsed, invalid = self._convert_fields(text, positions, texts, len(numbers))
                 encoded |= {numbers[column] for column in invalid}
         contents = {
             name: content_of(values.type)
-            for name, values in self._copied_columns(fields, texts, infer=True).items()
+            for name, values in self._copied_columns(parsed.copied, texts, infer=True).items()
         }
-        words, stats = self._copied_columns(fields, texts), []
+        words, stats = self._copied_columns(parsed.copied, texts), []
         for name in names:
             if name in encoded:
                 stats.append(
@@ -342,7 +375,7 @@ class DelimitedSource(TableSource):
                 continue
             column_stats, column = (
                 ColumnStats(name, "number", as_is=True),
-                matrix[:, positions[name]],
+                parsed.matrix[:, positions[name]],
             )
             column_stats.add_numbers(column)
             column_stats.counts_up = looks_like_id(name, column)
@@ -411,14 +444,34 @@ class DelimitedSource(TableSource):
         before = text.part(text.body, text.start)
         with before.open_text() as (raw, stream):
             return sum(
-                len(self._split_fields(chunk.text, {}, [], 0)[0])
+                len(self._split_fields(chunk.text, {}, [], 0).matrix)
                 for chunk in before.chunks(raw, stream)
             )
 
 
-def unquote(field: bytes) -> str:
+def text_columns(
+    text: bytes,
+    letters: NDArray[np.uint8],
+    starts: NDArray[np.int64],
+    ends: NDArray[np.int64],
+    inexact: NDArray[np.int64],
+) -> list[TextCells]:
+    """Return columns of text; fields with a quote in quotes are written again behind the text."""
+    again, size = list[bytes](), len(text)
+    for row, column, start, end in inexact[inexact[:, 1] <= FIRST_TEXT].tolist():
+        word = unquote(text[start:end], "surrogateescape").encode("utf-8", "surrogateescape")
+        at = FIRST_TEXT - column, row
+        starts[at], ends[at] = size, size + len(word)
+        size += len(word)
+        again.append(word)
+    if again:
+        letters = np.frombuffer(text + b"".join(again), np.uint8)
+    return [TextCells(letters, *bounds) for bounds in zip(starts, ends, strict=True)]
+
+
+def unquote(field: bytes, errors: str = "replace") -> str:
     """Return the content of a field, without its quotes."""
-    word = field.decode(errors="replace")
+    word = field.decode(errors=errors)
     return next(csv.reader([word]))[0] if word.startswith('"') else word
 
 

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from hashlib import blake2b
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..blocks import ColumnBlock, RowBlock, columns_of, dense_block
+from ..blocks import RowBlock, dense_block
 from ..kernels.reading.entries import NO_LEVEL, count_entries, write_entries
-from .arrow_values import Where, days_of, first_rows, levels_in, numbers_of, truth_of
-from .encoding import BUCKETS, FIRST_ROW, NUMBER, TEXT, EncodedRows, Encoding, LateLevel
+from .arrow_values import Where, calendar_of, cells_of, days_of, numbers_of, truth_of
+from .encoding import CALENDAR, Column, EncodedRows, Encoding
+from .levels import NewCells, TextCells
 
 
 def encode_batch(
@@ -30,67 +30,59 @@ def encode_batch(
     numbers = np.empty((batch.num_rows, len(encoding.others)), kind)
     with np.errstate(over="ignore"):
         for index, position in enumerate(encoding.others):
-            name = encoding.columns[position].name
-            numbers[:, index] = read_numbers(encoding, position, batch.column(name), where)
-    texts = [batch.column(encoding.columns[position].name) for position in encoding.texts]
-    return encode_rows(encoding, numbers, texts, where, keep_missing)
+            values = batch.column(encoding.columns[position].name)
+            numbers[:, index] = read_numbers(encoding, position, values, where)
+    return encode_rows(encoding, numbers, text_cells(encoding, batch, where), where, keep_missing)
+
+
+def text_cells(encoding: Encoding, batch: pa.RecordBatch, where: Where) -> list[TextCells]:
+    """Return the cells of all columns of text."""
+    columns = [encoding.columns[position] for position in encoding.texts]
+    return [column_cells(column, batch.column(column.table_column), where) for column in columns]
+
+
+def column_cells(column: Column, values: pa.Array, where: Where) -> TextCells:
+    """Return the cells of a column of text, or of a date as text."""
+    if column.kind in CALENDAR:
+        values = calendar_of(values, column.kind, column.table_column, where)
+    return cells_of(values, column.table_column, where)
 
 
 def encode_rows(
     encoding: Encoding,
     numbers: NDArray[Any],
-    texts: Sequence[pa.Array],
+    texts: Sequence[TextCells],
     where: Where,
     keep_missing: bool,
 ) -> EncodedRows:
     """Return encoded rows, given their numbers, with NaN for missing numbers."""
     fill_missing(encoding, numbers, where, keep_missing)
-    codes = np.empty((len(numbers), len(encoding.texts)), np.int64)
-    new: dict[LateLevel, list[int]] = {}
-    for index, (position, values) in enumerate(zip(encoding.texts, texts, strict=True)):
-        codes[:, index] = codes_of(encoding, position, values, where, keep_missing, new)
-    return EncodedRows(numbers, codes, new, where)
+    codes = np.empty((len(numbers), len(texts)), np.int64)
+    parts = []
+    for column, cells in enumerate(texts):
+        codes[:, column], new = codes_of(encoding, column, cells, where, keep_missing)
+        parts += [] if new is None else [new]
+    return EncodedRows(numbers, codes, NewCells.joined(parts) if parts else None, where)
 
 
 def codes_of(
-    encoding: Encoding,
-    position: int,
-    values: pa.Array,
-    where: Where,
-    keep_missing: bool,
-    new: dict[LateLevel, list[int]],
-) -> NDArray[np.int64]:
-    """Return the feature of every row of a column of text.
+    encoding: Encoding, column: int, cells: TextCells, where: Where, keep_missing: bool
+) -> tuple[NDArray[np.int64], NewCells | None]:
+    """Return the feature of every cell of a column of text, and the cells with a new level.
 
-    If the encoding grows, new levels are added to ``new``, each with its number and its first row.
+    If the encoding does not grow, new levels are ignored, and ``where`` records one.
     """
-    column, ids, start = (
-        encoding.columns[position],
-        encoding.ids[position],
-        int(encoding.starts[position]),
-    )
-    if values.null_count and encoding.missing == "error" and not keep_missing:
-        raise where.missing_value_error(values.is_null().index(True).as_py(), column.name)
-    levels, present = levels_in(values, column.name, where)
-    if not levels:
-        return present
-    rows = first_rows(present, len(levels))
-    level_codes = np.full(len(levels) + 1, NO_LEVEL)  # the last entry stands for no level
-    for number, (level, row) in enumerate(zip(levels, rows.tolist(), strict=True)):
-        if row < 0:
-            continue  # a declared category may not occur
-        if column.kind == "hash":
-            level_codes[number] = start + bucket_of(column.name, level)
-        elif level in ids:
-            level_codes[number] = ids[level]
-        elif where.grows:
-            late = LateLevel(position, level)
-            entry = new.setdefault(late, [len(new), row])
-            entry[FIRST_ROW] = min(row, entry[FIRST_ROW])
-            level_codes[number] = -2 - entry[NUMBER]
-        elif where.unseen is not None:
-            where.unseen.setdefault(column.name, level)
-    return level_codes[present]
+    described = encoding.columns[encoding.texts[column]]
+    if encoding.missing == "error" and not keep_missing and (cells.ends < 0).any():
+        raise where.missing_value_error(int(np.argmax(cells.ends < 0)), described.table_column)
+    n_buckets = encoding.n_buckets if described.kind == "hash" else 0
+    codes, new = encoding.levels.find(column, n_buckets, cells, where, described.name)
+    codes[codes >= 0] += encoding.n_numbers
+    if new is not None and not where.grows:
+        if where.unseen is not None:
+            where.unseen.setdefault(described.name, new.text(0))
+        codes[new.rows], new = NO_LEVEL, None
+    return codes, new
 
 
 def fill_missing(
@@ -130,7 +122,7 @@ def block_of(encoding: Encoding, rows: EncodedRows, y: NDArray[Any] | None) -> R
     numbers, codes, _, where = rows
     if not encoding.texts:
         return dense_block(numbers, y, where.origin)
-    indptr, ids, values = entries_of(encoding, numbers, codes)
+    indptr, ids, values = entries_of(numbers, codes)
     return RowBlock.trusted(indptr, ids, values, y, encoding.n_features, where.origin)
 
 
@@ -147,59 +139,20 @@ def matrix_of(encoding: Encoding, parts: Sequence[EncodedRows]) -> Any:
 
     matrices = []
     for numbers, codes, _, _ in parts:
-        indptr, ids, values = entries_of(encoding, numbers, codes)
+        indptr, ids, values = entries_of(numbers, codes)
         matrices.append(csr_array((values, ids, indptr), (len(numbers), encoding.n_features)))
     return vstack(matrices, format="csr") if matrices else csr_array((0, encoding.n_features))
 
 
 def entries_of(
-    encoding: Encoding, numbers: NDArray[Any], codes: NDArray[np.int64]
+    numbers: NDArray[Any], codes: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[Any]]:
     """Return the entries of rows in CSR form."""
     indptr = np.zeros(len(numbers) + 1, np.int64)
     count_entries(numbers, codes, indptr)
     ids, values = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], numbers.dtype)
-    write_entries(
-        numbers,
-        codes,
-        order_of(encoding),
-        encoding.starts[encoding.others],
-        encoding.n_first,
-        ids,
-        values,
-    )
+    write_entries(numbers, codes, ids, values)
     return indptr, ids, values
-
-
-def order_of(encoding: Encoding) -> NDArray[np.int64]:
-    """Return the position of each column among the columns of its kind.
-
-    It is 0, 1, ... for columns that are not text, and -1, -2, ... for columns of text.
-    """
-    order = np.empty(len(encoding.columns), np.int64)
-    order[encoding.others], order[encoding.texts] = (
-        np.arange(len(encoding.others)),
-        -1 - np.arange(len(encoding.texts)),
-    )
-    return order
-
-
-def column_block(encoding: Encoding, position: int, values: pa.Array, where: Where) -> ColumnBlock:
-    """Return the features of a column, whose levels are all known; missing numbers are NaN."""
-    column, start = encoding.columns[position], int(encoding.starts[position])
-    if column.kind not in TEXT:
-        numbers = filled_column(encoding, position, values, where)[:, None]
-        return columns_of(
-            numbers, start, names=encoding.feature_names[start : start + 1], origin=where.origin
-        )
-    codes = codes_of(encoding, position, values, where, True, {})
-    ids = np.array(encoding.features_of(position), np.int64)
-    order = np.argsort(codes, kind="stable")[np.count_nonzero(codes == NO_LEVEL) :]
-    indptr = np.append(0, np.searchsorted(codes[order], ids, side="right"))
-    rows, names = order.astype(np.int32), encoding.feature_names[ids]
-    return ColumnBlock(
-        indptr, rows, np.ones(order.size), ids, codes.size, names, origin=where.origin
-    )
 
 
 def filled_column(
@@ -210,10 +163,3 @@ def filled_column(
     if encoding.missing not in ("zero", "mean"):
         return numbers
     return np.where(np.isnan(numbers), encoding.columns[position].fill, numbers)
-
-
-def bucket_of(column: str, level: str) -> int:
-    """Return the bucket of a text, by a hash that depends on the column and on nothing else."""
-    key = blake2b(column.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    digest = blake2b(level.encode("utf-8", "surrogatepass"), digest_size=8, person=key).digest()
-    return int.from_bytes(digest, "little") % BUCKETS

@@ -159,7 +159,7 @@ def open_frame(
         source = ArraySource(frame, y, sample_weight=weights)
     else:
         matrix = encode_frame(frame, used, "", not infer)
-        source = ArraySource(matrix, y, used.feature_names, sample_weight=weights)
+        source = ArraySource(matrix, y, np.asarray(used.feature_names), sample_weight=weights)
     source.facts = replace(
         source.facts, weight=weight, encoding=None if used is None or used.is_plain else used
     )

@@ -13,9 +13,21 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import DataError, UsageError, prefix, spell
-from .arrow_values import Where, days_of, is_numeric, is_text, levels_in, numbers_of, truth_of
+from .arrow_values import (
+    Where,
+    cells_of,
+    days_of,
+    first_rows,
+    is_numeric,
+    is_text,
+    levels_in,
+    numbers_of,
+    truth_of,
+)
 from .base import AbsentColumnError, Note
-from .encoding import MAX_LEVELS, Column, Encoding, too_many_levels_error
+from .encoded_rows import codes_of
+from .encoding import CALENDAR, MAX_LEVELS, Column, Encoding, Kind, too_many_levels_error
+from .levels import NewCells
 from .options import ReadOptions
 from .text import is_number
 
@@ -25,6 +37,7 @@ Infer = Callable[[ReadOptions, Known], "list[ColumnStats]"]  # infers from a tab
 
 HEAD_ROWS = 1 << 16  # the number of first rows from which contents are inferred
 MIN_UNIQUE_ROWS = 20  # rows: if the texts of so many are all different, they name the rows
+MIN_DIFFERENT, MIN_WORDS = 0.5, 3  # of text that is written freely: share of values, words each
 ID_NAMES = {
     "id",
     "index",
@@ -48,8 +61,7 @@ class ColumnStats:
     """Statistics of a column over the first rows of a table.
 
     ``as_is`` says that the column holds numbers which need no encoding. Of text, ``levels`` are the
-    different values; ``repeats`` says whether one of them occurs twice. ``first`` is the first text
-    with its row.
+    different values with the first row of each. ``first`` is the first text with its row.
     """
 
     name: str
@@ -58,20 +70,26 @@ class ColumnStats:
     rows: int = 0
     missing: int = 0
     total: float = 0.0
-    levels: set[str] = field(default_factory=set)
-    repeats: bool = False
+    levels: dict[str, int] = field(default_factory=dict)
+    words: int = 0  # of all texts together
     first: tuple[int, str] | None = None
     counts_up: bool = False
 
     @property
+    def present(self) -> int:
+        """Return the number of rows that have a value."""
+        return self.rows - self.missing
+
+    @property
     def names_rows(self) -> bool:
         """Return True for text that has a different value in every row, like an ID."""
-        present = self.rows - self.missing
-        return (
-            not self.repeats
-            and min(present, MAX_LEVELS) >= MIN_UNIQUE_ROWS
-            and len(self.levels) > 0
-        )
+        return self.present >= MIN_UNIQUE_ROWS and len(self.levels) == self.present
+
+    @property
+    def is_prose(self) -> bool:
+        """Return True for text that is written freely: most values differ and have many words."""
+        differs = len(self.levels) > MIN_DIFFERENT * max(self.present, MIN_UNIQUE_ROWS)
+        return differs and self.words >= MIN_WORDS * self.present
 
     def add(self, values: pa.Array, where: Where) -> None:
         """Add some more rows."""
@@ -79,15 +97,19 @@ class ColumnStats:
             self.add_numbers(READ_AS[self.content](values, self.name, where))
             return
         levels, codes = levels_in(values, self.name, where)
-        present = codes[codes >= 0]
-        added = ColumnStats(self.name, "text", self.as_is, codes.size, codes.size - present.size)
-        if present.size:
-            words = np.array([not is_number(level) for level in levels])
-            rows = np.flatnonzero(words[codes] & (codes >= 0))
-            row = int(rows[0] if rows.size else np.argmax(codes >= 0))
-            added.first = row, levels[codes[row]]
-        added.levels = {levels[code] for code in np.unique(present).tolist()}
-        added.repeats = len(added.levels) < present.size
+        counts = np.bincount(codes + 1, minlength=len(levels) + 1)
+        added = ColumnStats(self.name, "text", self.as_is, codes.size, int(counts[0]))
+        for level, row, count in zip(
+            levels, first_rows(codes, len(levels)).tolist(), counts[1:].tolist(), strict=True
+        ):
+            if not count:
+                continue  # a declared category may not occur
+            added.levels[level] = min(row, added.levels.get(level, row))
+            added.words += count * (1 + level.count(" "))
+            if added.first is None or row < added.first[0]:
+                added.first = row, level
+        texts = [(row, level) for level, row in added.levels.items() if not is_number(level)]
+        added.first = min(texts, default=added.first)
         self.join(added)
 
     def add_numbers(self, numbers: Any) -> None:
@@ -105,8 +127,9 @@ class ColumnStats:
             row, text = other.first
             if self.first is None or (is_number(self.first[1]) and not is_number(text)):
                 self.first = self.rows + row, text
-        self.repeats |= other.repeats or not self.levels.isdisjoint(other.levels)
-        self.levels |= other.levels
+        for level, row in other.levels.items():
+            self.levels.setdefault(level, self.rows + row)
+        self.words += other.words
         self.as_is &= other.as_is
         self.rows, self.missing = self.rows + other.rows, self.missing + other.missing
         self.total += other.total
@@ -161,7 +184,7 @@ def infer_by_types(
         column_stats.as_is = column_stats.content not in ("text", "date") and not is_text(
             types[column_stats.name]
         )
-    reads_text = options.strings in ("onehot", "error")
+    reads_text = options.strings != "drop"
     wanted = [
         column_stats
         for column_stats in stats.values()
@@ -188,8 +211,13 @@ def infer_by_types(
     return list(stats.values())
 
 
-def infer_all(tables: Sequence[Infer], options: ReadOptions) -> list[ColumnStats]:
-    """Return the statistics of the columns of several tables together."""
+def infer_all(
+    tables: Sequence[Infer], options: ReadOptions
+) -> tuple[list[ColumnStats], list[dict[str, int]]]:
+    """Return the statistics of the columns of several tables together.
+
+    The second result has the levels of the first table, as statistics have them.
+    """
     known_contents: Known = {}
     while True:
         stats_of_tables, rows = [], 0
@@ -209,10 +237,11 @@ def infer_all(tables: Sequence[Infer], options: ReadOptions) -> list[ColumnStats
         if not clashes:
             break
     first, *others = stats_of_tables
+    levels = [dict(stats.levels) for stats in first]
     for part in others:
         for stats, other_stats in zip(first, part, strict=True):
             stats.join(other_stats)
-    return first
+    return first, levels
 
 
 def _content_of_all(parts: Sequence[ColumnStats]) -> Content:
@@ -241,7 +270,7 @@ def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -
 
     It depends on the content of their first rows and on the options.
     """
-    stats = infer_all(tables, options)
+    stats, levels = infer_all(tables, options)
     if options.weight is not None:
         weight = stats.pop()
         if not weight.as_is:
@@ -255,18 +284,44 @@ def infer_encoding(tables: Sequence[Infer], options: ReadOptions, origin: str) -
     refused = [part for part in texts if part.names_rows or len(part.levels) > MAX_LEVELS]
     if refused and options.strings == "onehot":
         raise too_many_levels_error(origin, [part.name for part in refused], refused[0].names_rows)
-    omits_text = bool(texts) and options.strings == "drop"
-    columns = [
-        _column_of(part, options) for part in stats if part.content != "text" or not omits_text
-    ]
-    if not any(column.width for column in columns):
+    omitted = {part.name for part in texts if _is_omitted(part, options)}
+    kept = [part for part in stats if part.name not in omitted]
+    if not kept:
         raise DataError(
             f"{prefix(origin)}the target and omitted columns of text are the only columns; there"
             " are no features"
         )
-    incomplete = tuple(part.name for part in stats if part.missing)
-    encoding = Encoding(columns, options.missing, omits_text=omits_text)
-    return Inferred(encoding, tuple(_notes(stats, options)), incomplete)
+    encoding = Encoding(
+        [column for part in kept for column in _columns_of(part, options)],
+        options.missing,
+        omits_text=bool(omitted),
+        n_buckets=options.n_buckets,
+    )
+    names = [part.name for part in stats]
+    _add_levels(encoding, dict(zip(names, levels, strict=False)), origin)
+    incomplete = tuple(part.name for part in kept if part.missing)
+    return Inferred(encoding, tuple(_notes(stats, omitted, options)), incomplete)
+
+
+def _is_omitted(stats: ColumnStats, options: ReadOptions) -> bool:
+    """Return True for a column of text that does not become features."""
+    if options.strings == "auto":
+        return (stats.names_rows or stats.is_prose) and stats.name not in (options.only or ())
+    return options.strings == "drop"
+
+
+def _add_levels(encoding: Encoding, levels: Mapping[str, dict[str, int]], origin: str) -> None:
+    """Add the levels of the first rows, given with their rows, to an encoding."""
+    parts = []
+    for column, position in enumerate(encoding.texts):
+        name = encoding.columns[position].table_column
+        cells = cells_of(pa.array(list(levels[name]), pa.string()), name, Where(origin))
+        _, new = codes_of(encoding, column, cells, Where(origin, grows=True), keep_missing=True)
+        if new is not None:
+            rows = np.array(list(levels[name].values()), np.int64)
+            parts.append(new._replace(rows=rows[new.rows]))
+    if parts:
+        encoding.levels.add(NewCells.joined(parts))
 
 
 def read_tables(
@@ -290,21 +345,17 @@ def read_tables(
         table.facts = replace(table.facts, notes=inferred.notes, incomplete=inferred.incomplete)
 
 
-def _column_of(stats: ColumnStats, options: ReadOptions) -> Column:
+def _columns_of(stats: ColumnStats, options: ReadOptions) -> list[Column]:
     """Return how a column is read."""
     if stats.content == "text":
-        is_hashed = options.strings == "hash"
-        return (
-            Column(stats.name, "hash")
-            if is_hashed
-            else Column(stats.name, "onehot", tuple(sorted(stats.levels)))
-        )
-    present = stats.rows - stats.missing
-    return Column(
-        stats.name,
-        stats.content,
-        fill=stats.total / present if options.missing == "mean" and present else 0.0,
-    )
+        kind: Kind = "text"
+        if options.strings in ("onehot", "hash"):
+            kind = options.strings
+        return [Column(stats.name, kind)]
+    if stats.content == "date" and options.dates == "auto":
+        return [Column(f"{stats.name}.{kind}", kind) for kind in CALENDAR]
+    fills_in = options.missing == "mean" and stats.present
+    return [Column(stats.name, stats.content, stats.total / stats.present if fills_in else 0.0)]
 
 
 def _text_error(texts: Sequence[ColumnStats], origin: str) -> DataError:
@@ -313,27 +364,36 @@ def _text_error(texts: Sequence[ColumnStats], origin: str) -> DataError:
     others = f" (nor are {len(texts) - 1:,} more)" if len(texts) > 1 else ""
     return DataError(
         f"{prefix(origin)}row {row + 1}: column {texts[0].name!r} is {value[:40]!r}, not a"
-        f" number{others}; read its levels as features ({spell('strings', 'onehot')} or"
-        f" {spell('strings', 'hash')}), or omit it:"
+        f" number{others}; read its levels as features ({spell('strings', 'auto')}), or omit it:"
         f" {spell('drop', [stats.name for stats in texts])}"
     )
 
 
-def _notes(columns: Sequence[ColumnStats], options: ReadOptions) -> Iterable[Note]:
+def _notes(
+    columns: Sequence[ColumnStats], omitted: set[str], options: ReadOptions
+) -> Iterable[Note]:
     """Yield notes for the user on how columns are read."""
     dates = [stats.name for stats in columns if stats.content == "date"]
-    if dates:
+    if dates and options.dates == "days":
         yield Note(
             "dates",
             f"dates are read as days since 1970: {_listed(dates)}",
-            f"omit those that are not useful: {spell('drop')}",
+            f"read hours and weekdays instead: {spell('dates', 'auto')}; or omit them:"
+            f" {spell('drop', dates[:MAX_NAMED])}",
         )
-    texts = [stats.name for stats in columns if stats.content == "text"]
+    texts = [stats.name for stats in columns if stats.name in omitted]
     if texts and options.strings == "drop":
         yield Note(
             "text omitted",
             f"columns of text are omitted: {_listed(texts)}",
-            f"{spell('strings', 'onehot')} reads them",
+            f"{spell('strings', 'auto')} reads them",
+        )
+    elif texts:
+        yield Note(
+            "text omitted",
+            "columns of text with a different value in almost every row, like IDs or sentences, are"
+            f" omitted: {', '.join(map(repr, texts))}",
+            f"to read some of them, name all columns to read: {spell('only', ['A', 'B'])}",
         )
     ids = [stats.name for stats in columns if stats.counts_up]
     if ids:

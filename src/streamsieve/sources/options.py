@@ -15,8 +15,10 @@ from typing import Any, Literal, TypedDict, TypeVar, get_args, get_type_hints
 from ..errors import UsageError, spell
 from .formats import table_files
 
-Strings = Literal["onehot", "hash", "drop", "error"]
+MAX_BUCKETS = 1 << 31  # of a column
+Strings = Literal["auto", "onehot", "hash", "drop", "error"]
 MissingValues = Literal["error", "zero", "mean", "skip"]
+Dates = Literal["days", "auto"]
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 
@@ -47,15 +49,24 @@ class ReadOptions:
         None, "Columns read alone", "Features to read, and no others.", "A,B"
     )
     strings: Strings = option(
-        "onehot",
+        "auto",
         "Columns of text",
-        "Columns of text: a feature per level, hashed to a fixed number of features, omitted or"
+        "Columns of text: a feature for every value, except columns that are like IDs or sentences"
+        " (auto); for at most 1,000 values a column (onehot); for buckets of a hash; omitted; or"
         " refused.",
+    )
+    n_buckets: int = option(
+        1 << 20, "Buckets of hashed text", "Buckets of a column with --strings hash.", "N"
     )
     missing: MissingValues = option(
         "error",
         "Missing values",
         "Missing values: refused, 0, the mean of the column, or skipped by methods that can.",
+    )
+    dates: Dates = option(
+        "days",
+        "Dates",
+        "Dates and times: days since 1970, or the hour and the weekday as categories (auto).",
     )
     weight: str | None = option(
         None,
@@ -84,6 +95,11 @@ class ReadOptions:
                     f"{spell(name, given[name])} is not known; choose {', '.join(allowed)}"
                 )
         options = cls(**given)
+        if not isinstance(options.n_buckets, int) or not 0 < options.n_buckets <= MAX_BUCKETS:
+            raise UsageError(
+                "n_buckets",
+                f"must be an integer from 1 to {MAX_BUCKETS:,}, got {options.n_buckets!r}",
+            )
         names: Any = options.names
         if names is not None:
             names = str(names) if isinstance(names, str | Path) else tuple(map(str, names))
@@ -114,7 +130,9 @@ class ReadKeywords(TypedDict, total=False):
     drop: str | Iterable[str]
     only: str | Iterable[str] | None
     strings: Strings
+    n_buckets: int
     missing: MissingValues
+    dates: Dates
     weight: str | None
 
 
@@ -122,7 +140,7 @@ OPTIONS: dict[str, Field[Any]] = {option.name: option for option in fields(ReadO
 CHOICES = {
     name: get_args(kind)
     for name, kind in get_type_hints(ReadOptions).items()
-    if kind in (Strings, MissingValues)
+    if kind in (Strings, MissingValues, Dates)
 }
 
 

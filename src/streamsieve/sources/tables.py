@@ -143,7 +143,7 @@ class TableSource(Source):
         """Return the same table with some of its columns, in the order of the table."""
         table, wanted = copy(self), set(columns)
         positions = {
-            at for at, column in enumerate(self._encoding.columns) if column.name in wanted
+            at for at, column in enumerate(self._encoding.columns) if column.table_column in wanted
         }
         table.use_encoding(self._encoding.with_columns(positions), self.grows)
         return table
@@ -185,11 +185,11 @@ class TableSource(Source):
         All rows before those with new levels must have become blocks.
         """
         block = block_of(self._encoding, self._encoding.learn(part.rows), part.y)
-        return block if part.weights is None else block.derived(sample_weight=part.weights)
+        return block.derived(sample_weight=part.weights, encoding=self._encoding)
 
     def _with_block(self, part: DecodedRows) -> DecodedRows:
         """Return rows together with their block, if no level is new."""
-        return part if part.rows.new else part._replace(block=self._block(part))
+        return part if part.rows.new is not None else part._replace(block=self._block(part))
 
     def row_blocks(self, missing: Missing = "error") -> Iterator[RowBlock]:
         for part in self._decode_rows(missing, self._with_block):

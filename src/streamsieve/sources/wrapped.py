@@ -15,7 +15,7 @@ from typing import Any, Self, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock
+from ..blocks import RowBlock, canonical_rows
 from ..errors import DataError, UsageError, spell
 from ..json_text import Count, conforms
 from ..kernels.chance import draw_by_number
@@ -24,6 +24,8 @@ from .base import MAX_INDEX, ColumnSource, DataSource, Missing, Source
 from .groups import features_of
 from .options import ReadOptions
 from .text import read_lines
+
+NO_ID = -1  # the id of a feature that the training did not have, or that is not needed
 
 
 class WrappedRows(Source):
@@ -167,8 +169,9 @@ def ids_by_name(source: DataSource) -> dict[str, Sequence[int]]:
         return {}
     ids_by_column: dict[str, Sequence[int]] = {}
     if source.encoding is not None:
-        columns = enumerate(source.encoding.column_names)
-        ids_by_column = {name: source.encoding.features_of(position) for position, name in columns}
+        for position, column in enumerate(source.encoding.columns):
+            others = ids_by_column.get(column.table_column, ())
+            ids_by_column[column.table_column] = [*others, *source.encoding.features_of(position)]
     numbers: Sequence[int] = range(len(names)) if ids is None else ids.tolist()
     return ids_by_column | {
         str(name): [feature] for name, feature in zip(names, numbers, strict=True)
@@ -201,6 +204,41 @@ def ids_of(
                 f"{source.name}: there is no feature {name!r} to omit or to keep; {hint}"
             )
     return np.array(ids, np.int64)
+
+
+class MappedRows(WrappedRows):
+    """Rows with the feature ids of a training; features that it did not have are omitted."""
+
+    def __init__(
+        self, rows: Source, ids: NDArray[np.int64], n_features: int, names: NDArray[Any] | None
+    ) -> None:
+        super().__init__(rows, encoding=None, n_features=n_features, feature_names=names)
+        self.training_ids = ids
+        self.ascending = bool((np.diff(ids[ids != NO_ID]) > 0).all())
+
+    def _convert_block(self, block: RowBlock) -> RowBlock:
+        begin, end = block.indptr[0], block.indptr[-1]
+        ids, values, indptr = (
+            block.indices[begin:end],
+            block.values[begin:end],
+            block.indptr - begin,
+        )
+        if ids.size and int(ids.max()) >= self.training_ids.size:
+            raise DataError(
+                f"{self.name}: expected at most {self.training_ids.size:,} features, got at least"
+                f" {int(ids.max()) + 1:,}"
+            )
+        indices = self.training_ids[ids]
+        kept = indices != NO_ID
+        if not kept.all():
+            indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
+            indices, values = indices[kept], values[kept]
+        width = self.n_features or 0
+        if not self.ascending:
+            (indptr, indices, values), _ = canonical_rows(indptr, indices, values, width)
+        return block.derived(
+            indptr=indptr, indices=indices, values=values, n_features=width, encoding=None
+        )
 
 
 # ---- some of the rows

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..blocks import RowBlock, canonical_rows
 from ..errors import DataError, prefix, spell
 from ..selectors.base import AnyLearner
 from ..sources import open_like
@@ -17,12 +16,11 @@ from ..sources.base import AbsentColumnError, DataSource, Source, as_row_source
 from ..sources.encoding import Encoding
 from ..sources.finding import is_names
 from ..sources.options import ReadOptions
-from ..sources.wrapped import KeptFeatures, WrappedRows
+from ..sources.wrapped import NO_ID, KeptFeatures, MappedRows
 from ..sources.writers import LABEL, is_title_of_id, titles_of_ids
 from .row_norms import mark_of
 
 MAX_UNNAMED_COLUMNS = 100_000  # if more features have no names, x0, x1, ... are not looked for
-NO_ID = -1  # the id of a feature that the training did not have, or that is not needed
 
 
 class ColumnChoice(NamedTuple):
@@ -128,6 +126,10 @@ class TrainingFeatures:
         if not self.named:
             yield ColumnChoice(None, None, True)
 
+    def mapped(self, rows: Source, ids: NDArray[np.int64]) -> MappedRows:
+        """Return rows whose features have these ids in the training."""
+        return MappedRows(rows, ids, self.n_features or int(ids.max()) + 1, self.names)
+
     def first_columns(self, available: list[str]) -> ColumnChoice | None:
         """Return the columns x0, x1, ... of a table that lacks the last features; None for others.
 
@@ -186,7 +188,7 @@ def match_features(data: Any, features: TrainingFeatures, options: ReadOptions) 
     mark = source.facts.renumbered
     if mark is not None and mark != features.renumbered and features.selected is not None:
         # the rows were renumbered: feature i is the i-th selected one
-        return MatchedRows(MappedRows(source, features.selected, features), False)
+        return MatchedRows(features.mapped(source, features.selected), False)
     names = source.read_feature_names() if features.named else None
     return (
         MatchedRows(source, None)
@@ -271,9 +273,7 @@ def match_columns(source: Source, choice: ColumnChoice, features: TrainingFeatur
         # columns of text or dates, which are not numbers, must not be read
         source, count = as_row_source(source.with_target_only()), 0
     ids = np.full(count, NO_ID) if choice.columns == [] else choice.ids
-    return MatchedRows(
-        source if ids is None else MappedRows(source, ids, features), choice.complete
-    )
+    return MatchedRows(source if ids is None else features.mapped(source, ids), choice.complete)
 
 
 def match_names(source: Source, names: list[str], features: TrainingFeatures) -> MatchedRows:
@@ -298,37 +298,5 @@ def match_names(source: Source, names: list[str], features: TrainingFeatures) ->
             raise DataError(f"{source.name}: feature {name!r} of the training is missing")
     same = np.array_equal(ids, np.arange(ids.size))
     return MatchedRows(
-        source if same else MappedRows(source, ids, features), None if complete else False
+        source if same else features.mapped(source, ids), None if complete else False
     )
-
-
-class MappedRows(WrappedRows):
-    """Rows with the feature ids of a training; features that it did not have are omitted."""
-
-    def __init__(self, rows: Source, ids: NDArray[np.int64], features: TrainingFeatures) -> None:
-        width = features.n_features or int(ids.max()) + 1
-        super().__init__(rows, encoding=None, n_features=width, feature_names=features.names)
-        self.training_ids = ids
-        self.ascending = bool((np.diff(ids[ids != NO_ID]) > 0).all())
-
-    def _convert_block(self, block: RowBlock) -> RowBlock:
-        begin, end = block.indptr[0], block.indptr[-1]
-        ids, values, indptr = (
-            block.indices[begin:end],
-            block.values[begin:end],
-            block.indptr - begin,
-        )
-        if ids.size and int(ids.max()) >= self.training_ids.size:
-            raise DataError(
-                f"{self.name}: expected at most {self.training_ids.size:,} features, got at least"
-                f" {int(ids.max()) + 1:,}"
-            )
-        indices = self.training_ids[ids]
-        kept = indices != NO_ID
-        if not kept.all():
-            indptr = np.concatenate([[0], np.cumsum(kept)])[indptr]
-            indices, values = indices[kept], values[kept]
-        width = self.n_features or 0
-        if not self.ascending:
-            (indptr, indices, values), _ = canonical_rows(indptr, indices, values, width)
-        return block.derived(indptr=indptr, indices=indices, values=values, n_features=width)

@@ -1,4 +1,4 @@
-"""Parse lines of delimited fields: numbers go to a matrix, other fields are copied as text."""
+"""Parse lines of delimited fields: numbers, the bounds of texts, and copies of other fields."""
 
 from __future__ import annotations
 
@@ -17,27 +17,40 @@ from .words import address_of
 NEWLINE, RETURN, QUOTE = ord("\n"), ord("\r"), ord('"')
 OMITTED = -1  # the column of a field that is not read
 COPIED = -2  # the column of a field that is copied as it is written
+FIRST_TEXT = -3  # the column of the first text; those of the next are -4, -5, ...
 ROW, COLUMN, START, END = range(4)  # entries of a field that Python has to parse
 
 
 @kernel
 def parse_table(
-    text: U8, delimiter: int, columns: I64, missing: U8, out: F32, copy: U8, inexact: I64
+    text: U8,
+    delimiter: int,
+    columns: I64,
+    missing: U8,
+    out: F32,
+    starts: I64,
+    ends: I64,
+    copy: U8,
+    inexact: I64,
 ) -> tuple[int, int, int]:
     """Read lines of ``columns.size`` fields each; empty lines are skipped.
 
     Given    text: complete lines, each with its newline; columns: for every field its column in
-             ``out``, OMITTED or COPIED; missing: one row per word that means a missing value,
-             padded with zeros; copy: room for the copied fields.
+             ``out``, OMITTED, COPIED, or FIRST_TEXT - i for row i of ``starts`` and ``ends``;
+             missing: one row per word that means a missing value, padded with zeros; copy: room
+             for the copied fields.
     Back     the number of rows read, or -1 - row if that row has another number of fields; the
-             number of fields listed in ``inexact``, which are not plain numbers or whose float32
-             is not certain, or -1 if they do not fit; and the length of the text in ``copy``,
-             lines of the copied fields only. An empty field is NaN. A quoted field may contain
+             number of fields listed in ``inexact``, or -1 if they do not fit; and the length of
+             the text in ``copy``, lines of the copied fields only. Inexact are fields that are
+             not plain numbers or whose float32 is not certain, and texts with a quote in quotes.
+             An empty field is NaN. A missing text ends at -1. A quoted field may contain
              delimiters and line ends.
     """
     position = n_rows = n_inexact = written = 0
     address = address_of(text)
     n_copied = int((columns == COPIED).sum())
+    begins_missing = np.zeros(256, np.uint8)  # by the first byte of a field
+    begins_missing[missing[:, 0]] = 1
     while position < text.size:
         if text[position] == NEWLINE or text[position] == RETURN:
             position += 1
@@ -79,7 +92,21 @@ def parse_table(
                         n_inexact += 1
             else:
                 position = end_of_field(text, position, delimiter)
-                if column == COPIED:
+                if column <= FIRST_TEXT:
+                    begin, end, is_escaped = inside_quotes(text, start, position)
+                    if is_escaped:
+                        if n_inexact == inexact.shape[0]:
+                            return n_rows, -1, 0
+                        inexact[n_inexact, ROW], inexact[n_inexact, COLUMN] = n_rows, column
+                        inexact[n_inexact, START], inexact[n_inexact, END] = start, position
+                        n_inexact += 1
+                    if end == begin or (
+                        begins_missing[text[begin]] and is_word(text, begin, end, missing)
+                    ):
+                        end = -1
+                    starts[FIRST_TEXT - column, n_rows] = begin
+                    ends[FIRST_TEXT - column, n_rows] = end
+                elif column == COPIED:
                     if n_copied == 1 and position == start:  # otherwise the line would be empty
                         copy[written] = copy[written + 1] = QUOTE
                         written += 2
@@ -110,6 +137,17 @@ def is_word(text: U8, start: int, end: int, words: U8) -> bool:
         if start + offset == end and word[offset] == 0:
             return True
     return False
+
+
+@kernel
+def inside_quotes(text: U8, start: int, end: int) -> tuple[int, int, bool]:
+    """Return the bounds of a field without its quotes, and whether a quote is inside them."""
+    if text[start] != QUOTE or end - start < 2:
+        return start, end, False
+    for position in range(start + 1, end - 1):
+        if text[position] == QUOTE:
+            return start, end, True
+    return start + 1, end - 1, text[end - 1] != QUOTE
 
 
 @kernel

@@ -154,34 +154,25 @@ def count_entries(numbers: Any, codes: I64, indptr: I64) -> None:
 
 
 @kernel
-def write_entries(
-    numbers: Any, codes: I64, order: I64, number_ids: I64, n_first: int, ids: Any, values: Any
-) -> None:
+def write_entries(numbers: Any, codes: I64, ids: Any, values: Any) -> None:
     """Write the entries of every row in ascending order of their ids.
 
-    Given    numbers, codes: the numeric and the text columns of a table, one row per row; a code is
-             the id of a feature or NO_LEVEL. order: the columns of the table in their order,
-             numeric ones as 0, 1, ..., text ones as -1, -2, ...; number_ids: the features of the
-             numeric columns. Ids below ``n_first`` ascend with the columns; larger ids belong to
-             levels that appeared later.
+    Given    numbers: the numeric columns of a table, which are the features 0, 1, ...; codes: for
+             every text column the id of a feature after these, or NO_LEVEL.
     Back     ids and values, with room for as many entries as ``count_entries`` has counted.
     """
     filled = 0
     for row in range(codes.shape[0]):
-        for position in order:
-            if position >= 0:
-                if numbers[row, position] != 0:
-                    ids[filled], values[filled] = number_ids[position], numbers[row, position]
-                    filled += 1
-            elif 0 <= codes[row, -1 - position] < n_first:
-                ids[filled], values[filled] = codes[row, -1 - position], 1
+        for column in range(numbers.shape[1]):
+            if numbers[row, column] != 0:
+                ids[filled], values[filled] = column, numbers[row, column]
                 filled += 1
-        first_late = filled
+        first = filled
         for column in range(codes.shape[1]):
             code = codes[row, column]
-            if code >= n_first:
+            if code != NO_LEVEL:
                 target = filled
-                while target > first_late and ids[target - 1] > code:
+                while target > first and ids[target - 1] > code:
                     ids[target] = ids[target - 1]
                     target -= 1
                 ids[target], values[filled] = code, 1

@@ -233,8 +233,9 @@ class RowLearner(Learner[RowBlock, RowMemory[Any]]):
             )
         self.inputs.check_density(block, memory)
         encoded = memory.target.encode(block.y, block.origin, None if self.is_shard else n_rows)
-        self.features.check_width(block.n_features, block.origin)
         memory.target.check_weights(block, encoded, n_rows)
+        self.features.check_encoding(block.encoding, block.origin, are_first=not n_rows)
+        self.features.check_width(block.n_features, block.origin)
         return block, encoded
 
     def commit(self, block: RowBlock, encoded: Encoded) -> None:

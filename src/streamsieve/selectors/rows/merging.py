@@ -255,10 +255,10 @@ def rows_of(target: RowTarget) -> NDArray[Any]:
 
 
 def names_of(learners: Sequence[RowLearner]) -> list[Any]:
-    """Return the names of the features in the widest model; empty if they have none."""
+    """Return the names given to the features of the widest model; empty if there are none."""
     names = max(
         (learner.features for learner in learners), key=lambda features: features.width
-    ).names
+    ).given_names
     return [] if names is None else names.tolist()
 
 
