@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -291,6 +292,9 @@ def apply(
     is_flag=True,
     help="Write a CSV table with the score of each label, or one score per class.",
 )
+@click.option(
+    "--proba", is_flag=True, help="Write a CSV table with the probability of every class."
+)
 @read_options("target", "zero_based")
 @QUIET
 @VERBOSE
@@ -299,6 +303,7 @@ def predict(
     data: tuple[str, ...],
     output: Path | None,
     scores: bool,
+    proba: bool,
     target: str | None,
     zero_based: bool,
 ) -> None:
@@ -311,11 +316,18 @@ def predict(
     from .. import workflow
 
     rows = workflow.predict(run_dir, data, target, zero_based)
-    if scores and rows.classes is None:
-        raise UsageError("this run predicts numbers, which have no scores; omit --scores")
-    write = write_scores if scores else write_labels
+    if scores and proba:
+        raise UsageError("--scores and --proba cannot be combined; choose one of them")
+    for option, is_given in (("scores", scores), ("probabilities", proba)):
+        if is_given and rows.classes is None:
+            flag = "--scores" if scores else "--proba"
+            raise UsageError(f"this run predicts numbers, which have no {option}; omit {flag}")
+    write = partial(write_scores, probabilities=proba) if scores or proba else write_labels
     if output:
-        with replacing(output) as partial, partial.open("w", encoding="utf-8", newline="") as file:
+        with (
+            replacing(output) as new_file,
+            new_file.open("w", encoding="utf-8", newline="") as file,
+        ):
             quality = workflow.measure(write(rows, file), rows.classes)
     else:
         quality = workflow.measure(write(rows, sys.stdout), rows.classes)

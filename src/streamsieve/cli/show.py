@@ -268,8 +268,10 @@ def write_labels(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
         yield prediction, y
 
 
-def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
-    """Write a table of predicted labels and scores as they pass by.
+def write_scores(
+    rows: Predictions, file: IO[str], probabilities: bool = False
+) -> Iterator[Predicted]:
+    """Write a table of predicted labels and scores, or probabilities, as they pass by.
 
     Of two classes, the score is that of the second.
     """
@@ -285,11 +287,18 @@ def write_scores(rows: Predictions, file: IO[str]) -> Iterator[Predicted]:
     writer.writerow(
         [
             "prediction",
-            *(["score"] if len(classes) == 2 else [f"score_{label}" for label in classes]),
+            *(
+                [f"probability_{label}" for label in classes]
+                if probabilities
+                else ["score"]
+                if len(classes) == 2
+                else [f"score_{label}" for label in classes]
+            ),
         ]
     )
     for prediction, y in rows:
-        scores = prediction.scores.reshape(len(prediction.labels), -1).tolist()
+        values: Any = prediction.probabilities if probabilities else prediction.scores
+        scores = values.reshape(len(prediction.labels), -1).tolist()
         writer.writerows(
             [shown(label), *row_scores]
             for label, row_scores in zip(prediction.labels.tolist(), scores, strict=True)

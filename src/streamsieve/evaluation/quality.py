@@ -16,6 +16,9 @@ from ..errors import DataError, UsageError
 from ..sources.arrays import as_labels
 from ..values import is_sparse
 
+N_GROUPS = 10  # of rows, by their predicted probability
+MIN_PROBABILITY = 1e-15  # of the true class, so that the log loss is finite
+
 
 class Quality(NamedTuple):
     """The quality of predicted classes; the AUC is None if all rows are of one class."""
@@ -30,6 +33,39 @@ class Fit(NamedTuple):
 
     r2: float | None  # the fraction of the variance that is predicted; None without variance
     error: float  # the root of the mean squared error
+
+
+class Reliability(NamedTuple):
+    """The quality of predicted probabilities.
+
+    ``deciles`` is for two classes: ten groups of rows by the probability of the second class, each
+    with its number of rows, the mean probability and the fraction of rows that are of the class.
+    """
+
+    log_loss: float  # the mean logarithm of 1 / the probability of the true class
+    deciles: list[dict[str, float]]
+
+
+def reliability_of(
+    y: NDArray[Any], probabilities: NDArray[np.float64], classes: NDArray[Any]
+) -> Reliability | None:
+    """Return the quality of probabilities, a column per class; None for labels without one."""
+    codes = np.minimum(np.searchsorted(classes, y), classes.size - 1)
+    if not (classes[codes] == y).all():
+        return None
+    chosen = np.maximum(probabilities[np.arange(y.size), codes], MIN_PROBABILITY)
+    deciles = []
+    if classes.size == 2:
+        order = np.argsort(probabilities[:, 1], kind="stable")
+        for part in np.array_split(order, min(N_GROUPS, y.size)):
+            deciles.append(
+                {
+                    "rows": part.size,
+                    "predicted": float(probabilities[part, 1].mean()),
+                    "observed": float(codes[part].mean()),
+                }
+            )
+    return Reliability(float(-np.log(chosen).mean()), deciles)
 
 
 def quality_of_labels(

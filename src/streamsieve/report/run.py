@@ -30,6 +30,8 @@ NORMAL_95 = 1.959963984540054  # standard deviations around the mean with 95 % o
 MEASURES = {  # of the quality of predictions, and the part of a record that has them
     "test_balanced_accuracy": "details",
     "test_auc": "details",
+    "test_log_loss": "details",
+    "test_reliability": "details",
     "test_error": "details",
     "online_r2": "details",
     "majority": "details",

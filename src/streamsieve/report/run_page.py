@@ -60,6 +60,8 @@ def key_figures(run: dict[str, Any]) -> list[KeyFigure]:
         balanced, auc = quality["test_balanced_accuracy"], quality["test_auc"]
         details = [] if balanced is None else [f"balanced {percent(balanced)}"]
         details += [] if auc is None else [f"AUC {auc:.3f}"]
+        loss = quality["test_log_loss"]
+        details += [] if loss is None else [f"log loss {loss:.3f}"]
         key_list.append(
             KeyFigure("Test accuracy", percent(quality["test_accuracy"]), ", ".join(details))
         )
@@ -114,6 +116,11 @@ def sections(run: dict[str, Any], prefix: str) -> list[Section]:
             "changes",
             "Features that entered and left",
             side_by_side(prefix, *figures.changes_figures(run["changes"])),
+        ),
+        Section(
+            "reliability",
+            "Probabilities on the test rows",
+            reliability_part(run["quality"]["test_reliability"], prefix),
         ),
         Section("redundancy", "Redundancy", redundancy_part(run["redundancy"], prefix)),
         Section("cost", "Time and memory", tag("div", cost, class_="beside")),
@@ -264,6 +271,23 @@ def curve_part(curve_data: dict[str, Any] | None, prefix: str) -> Html:
         " or let the method choose with ",
         tag("code", "-k auto"),
         ", if it can.",
+    )
+
+
+def reliability_part(deciles: list[dict[str, Any]] | None, prefix: str) -> Html:
+    """Return a table of predicted probabilities and observed frequencies."""
+    if not deciles:
+        return Html()
+    columns = [
+        integer_column("Tenth", range(1, len(deciles) + 1), tip="Of the rows, by probability"),
+        integer_column("Rows", [group["rows"] for group in deciles]),
+        *(
+            number_column(title, [group[key] for group in deciles], "percent")
+            for key, title in (("predicted", "Mean probability"), ("observed", "In the class"))
+        ),
+    ]
+    return table(
+        f"{prefix}-reliability", "Of the second class, by probability", columns, "groups of rows"
     )
 
 

@@ -128,10 +128,20 @@ class DetailFields(TypedDict):
     test_error: NotRequired[float]
     test_balanced_accuracy: NotRequired[Measure]
     test_auc: NotRequired[Measure]
+    test_log_loss: NotRequired[float]
+    test_reliability: NotRequired[list[DecileFields]]
     history: NotRequired[History]
     frequency: NotRequired[list[float]]
     stability: NotRequired[StabilityFields]
     engine: NotRequired[EngineFields]
+
+
+class DecileFields(TypedDict):
+    """A group of test rows by their predicted probability."""
+
+    rows: Count
+    predicted: float
+    observed: float
 
 
 class ClassFields(TypedDict):

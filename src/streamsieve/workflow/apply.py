@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..blocks import RowBlock
 from ..errors import UsageError, spell
-from ..evaluation.quality import Fit, Quality, quality_of_labels
+from ..evaluation.quality import Fit, Quality, Reliability, quality_of_labels, reliability_of
 from ..kernels.rows.batch import ALL_MARKED, copy_table_entries
 from ..machine import limited
 from ..registry import load_learner
@@ -289,9 +289,17 @@ def measure(
     """
     if classes is None:
         return fit_of(predicted)
+    return measure_classes(predicted, classes)[0]
+
+
+def measure_classes(
+    predicted: Iterable[Predicted], classes: NDArray[np.generic]
+) -> tuple[Quality | None, Reliability | None]:
+    """Return the quality of predicted classes and of their probabilities; None without labels."""
     labels: list[NDArray[Any]] = []
     right: list[NDArray[np.bool_]] = []
     evidence: list[NDArray[np.float64]] = []
+    chances: list[NDArray[np.float64]] = []
     for prediction, y in predicted:
         if y is not None:
             labels.append(y)
@@ -300,11 +308,14 @@ def measure(
             evidence.append(
                 scores[:, None] if scores.ndim == 1 or probabilities is None else probabilities
             )
+            chances += [] if probabilities is None else [probabilities]
     if not sum(map(len, labels)):
-        return None
-    return quality_of_labels(
-        np.concatenate(labels), np.concatenate(right), np.concatenate(evidence), classes
-    )
+        return None, None
+    y = np.concatenate(labels)
+    quality = quality_of_labels(y, np.concatenate(right), np.concatenate(evidence), classes)
+    if len(chances) < len(labels):
+        return quality, None
+    return quality, reliability_of(y, np.concatenate(chances), classes)
 
 
 def fit_of(predicted: Iterable[Predicted]) -> Fit | None:

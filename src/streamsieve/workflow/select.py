@@ -16,7 +16,7 @@ import numpy as np
 from ..distributed.driving import train_on
 from ..engine_choice import EngineChoice
 from ..errors import DataError, UsageError, spell
-from ..evaluation.quality import Fit
+from ..evaluation.quality import Fit, Quality, Reliability
 from ..json_text import finite, wrong_fields
 from ..machine import available_memory, cores, is_limited, limited, peak_memory, scratch_folder
 from ..recording import Recording
@@ -43,7 +43,7 @@ from ..sources.labels import expect_classes
 from ..sources.options import ReadOptions, document_options
 from ..sources.wrapped import hold_out
 from ..training import Checkpoint, Clock, Training, Watch, reporter, train, watching
-from .apply import measure, predictions
+from .apply import fit_of, measure_classes, predictions
 from .feature_matching import open_test_rows
 from .validation import as_request, refuse_options, with_skipping
 
@@ -318,7 +318,11 @@ def train_within_limit(
 def add_quality(record: RunRecord, learner: AnyLearner, test: Source) -> None:
     """Measure how well the learner predicts rows that it has not learned."""
     rows = predictions(learner, test)
-    quality = measure(rows, rows.classes)
+    reliability: Reliability | None = None
+    if rows.classes is None:
+        quality: Quality | Fit | None = fit_of(rows)
+    else:
+        quality, reliability = measure_classes(rows, rows.classes)
     if isinstance(quality, Fit):
         record.test_r2 = quality.r2
         record.details["test_error"] = quality.error
@@ -327,6 +331,9 @@ def add_quality(record: RunRecord, learner: AnyLearner, test: Source) -> None:
         record.details["test_balanced_accuracy"] = quality.balanced_accuracy
         if quality.auc is not None:
             record.details["test_auc"] = quality.auc
+    if reliability is not None:
+        record.details["test_log_loss"] = reliability.log_loss
+        record.details["test_reliability"] = reliability.deciles
 
 
 def add_frequency(

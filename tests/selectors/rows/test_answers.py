@@ -428,6 +428,40 @@ def test_quality_is_that_of_scikit_learn() -> None:
     assert record.test_accuracy == record.selector.score(X[150:], y[150:])
 
 
+def test_log_loss_and_reliability_are_those_of_the_test_rows() -> None:
+    X, y = sparse_stream()
+    train, test = (X[:150], y[:150]), (X[150:], y[150:])
+    record = ss.select(train, n_features_to_select=5, test=test)
+    probabilities = record.selector.predict_proba(test[0])
+    assert record.details["test_log_loss"] == pytest.approx(log_loss(test[1], probabilities))
+    groups = record.details["test_reliability"]
+    assert sum(group["rows"] for group in groups) == test[1].size
+    order = np.argsort(probabilities[:, 1], kind="stable")
+    for group, rows in zip(groups, np.array_split(order, 10), strict=True):
+        assert group["predicted"] == pytest.approx(probabilities[rows, 1].mean())
+        assert group["observed"] == pytest.approx((test[1][rows] > 0).mean())
+    X, y = many_classes()
+    several = ss.select(
+        (X[:150], y[:150]), classes=list("abcd"), n_features_to_select=5, test=(X[150:], y[150:])
+    )
+    expected = log_loss(y[150:], several.selector.predict_proba(X[150:]))
+    assert several.details["test_log_loss"] == pytest.approx(expected)
+    assert several.details["test_reliability"] == []
+
+
+@pytest.mark.parametrize("class_weight", ["auto", "balanced", None, {-1: 1.0, 1: 30.0}])
+def test_probabilities_are_frequencies_whatever_the_weights_of_classes(class_weight: Any) -> None:
+    train, test = (
+        ss.open_source(f"synthetic:clicks?rows=60000&features=1000&seed={seed}") for seed in (1, 2)
+    )
+    record = ss.select(train, n_features_to_select=40, class_weight=class_weight, test=test)
+    groups = record.details["test_reliability"]
+    rate = np.mean([group["observed"] for group in groups])
+    assert np.mean([group["predicted"] for group in groups]) == pytest.approx(rate, rel=0.2)
+    assert groups[-1]["predicted"] == pytest.approx(groups[-1]["observed"], rel=0.25)
+    assert groups[-1]["observed"] > 2 * rate
+
+
 def test_there_is_no_area_under_the_curve_of_one_class() -> None:
     X, y = sparse_stream()
     details = ss.select((X, y), n_features_to_select=5, test=(X[y > 0], y[y > 0])).details

@@ -62,16 +62,21 @@ def swap_calibration(calibration: F64) -> F64:
     return changed
 
 
-def compute_probabilities(scores: F64, calibration: F64) -> F64:
+def compute_probabilities(scores: F64, calibration: F64, is_weighted: bool = False) -> F64:
     """Return a row of class probabilities for every score, or row of scores.
 
-    The predicted class has the largest probability. For two classes the fit is used as it is,
-    unless it is on the other side of 1/2 than the score, as can happen where classes are weighted;
-    there the probability stays near 1/2, still rising with the score.
+    With ``is_weighted`` classes, the prediction of two may be the less likely one, and the fit is
+    used as it is. Otherwise the predicted class has the largest probability: where the fit is on
+    the other side of 1/2 than the score, the probability stays near 1/2, still rising with the
+    score.
     """
     slope, offset = calibration[SLOPE] or 1.0, calibration[OFFSET]
     if scores.ndim > 1:
         return _softmax(scores, slope)
+    if is_weighted:
+        with np.errstate(over="ignore"):
+            second = 1.0 / (1.0 + np.exp(-(slope * scores + offset)))
+        return np.stack([1.0 - second, second], axis=1)
     is_positive = scores > 0
     fitted, floor = slope * scores + offset, LEAK * slope * scores
     odds = np.exp(

@@ -187,15 +187,16 @@ class Classes:
         return np.asarray(classes[np.minimum(codes, classes.size - 1)])
 
     def probabilities(self, scores: F64, calibration: F64 | None = None) -> F64 | None:
-        """Return the probability of every class, a column each.
+        """Return the probability of every class, a column each: its frequency in the data as it is.
 
-        The predicted class has the largest. ``calibration`` is that of the learner which gave the
-        scores, if it is not this one.
+        ``calibration`` is that of the learner which gave the scores, if it is not this one.
         """
         if self.labels.classes.size == 1:
             return np.ones((scores.size, 1))
+        codes = np.arange(self.labels.n_classes)
+        is_weighted = (row_weights(codes, None, self.class_weight, self.labels) != 1.0).any()
         return compute_probabilities(
-            scores, self.calibration if calibration is None else calibration
+            scores, self.calibration if calibration is None else calibration, bool(is_weighted)
         )
 
     def loss(self, scores: F64, y: Any) -> float:
