@@ -134,12 +134,17 @@ class Recording:
 
     trace: Trace = field(default_factory=list)
     history: History | None = None
+    earlier: int = 0  # rows that were learned from other data before the run
 
     @classmethod
-    def from_note(cls, note: Mapping[str, Any]) -> Recording:
+    def from_note(cls, note: Mapping[str, Any], earlier: int = 0) -> Recording:
         """Return the records of a checkpoint; workers of an engine record no history."""
         history = note.get("history")
-        return cls(note.get("trace", []), None if history is None else History.from_dict(history))
+        return cls(
+            note.get("trace", []),
+            None if history is None else History.from_dict(history),
+            earlier,
+        )
 
     def to_note(self) -> dict[str, Any]:
         return {

@@ -259,9 +259,10 @@ def train(
 ) -> Training:
     """Learn from a source, all of it or the part after a checkpoint.
 
-    A learner that has started continues after what it has learned, and so does its ``recording``.
-    ``y`` is the target of columns that come without one. Without ``classes``, rows are learned from
-    the start again if there turn out to be more than two.
+    A learner that has started continues after what it has learned, and so does its ``recording``,
+    which says how many rows it had learned from other data. ``y`` is the target of columns that
+    come without one. Without ``classes``, rows are learned from the start again if there turn out
+    to be more than two.
     """
     # a matrix is learned in one piece
     recording = None if learner.reads == "matrix" else recording
@@ -318,7 +319,7 @@ def train_with(
                     checkpoint.path,
                 )
             if watch and (ends_block or saves):
-                watch(progress_of(learner, feed, passes))
+                watch(progress_of(learner, feed, passes, recording))
     logger.info("read all of %s: %s %s learned", source.name, f"{learner.n_learned:,}", feed.unit)
     with clock.learning():
         learner.finish(source.name)
@@ -395,7 +396,8 @@ def pieces(
 
     With each comes a flag: True if it ends a block of the feed.
     """
-    done, seen = learner.n_learned if learner.started else 0, 0
+    earlier = 0 if recording is None else recording.earlier
+    done, seen = learner.n_learned if learner.started else 0, earlier
     for number in range(passes):
         if done <= seen:
             learner.begin_pass(number)
@@ -409,8 +411,8 @@ def pieces(
             seen += size
     if seen < done:
         raise DataError(
-            f"{feed.source.name}: has {seen:,} {feed.unit}, but the checkpoint was written after"
-            f" {done:,}"
+            f"{feed.source.name}: has {seen - earlier:,} {feed.unit}, but the checkpoint was"
+            f" written after {done - earlier:,}"
         )
 
 
@@ -424,8 +426,11 @@ def next_cut(count: int, checkpoint: Checkpoint | None, recording: Recording | N
     )
 
 
-def progress_of(learner: AnyLearner, feed: Feed[Any], passes: int) -> Progress:
+def progress_of(
+    learner: AnyLearner, feed: Feed[Any], passes: int, recording: Recording | None = None
+) -> Progress:
     """Return the progress of a learner in a number of passes."""
+    earlier = 0 if recording is None else recording.earlier
     source, total = feed.source, None if feed.total is None else feed.total * passes
     n_bytes = (
         None
@@ -434,7 +439,7 @@ def progress_of(learner: AnyLearner, feed: Feed[Any], passes: int) -> Progress:
     )
     counters = learner.results.counters()
     return Progress(
-        learner.n_learned,
+        learner.n_learned - earlier,
         total,
         feed.unit,
         source.bytes_read,

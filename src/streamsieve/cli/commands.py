@@ -35,7 +35,16 @@ from .show import fit_text, quality_text, show_data, show_summary, write_labels,
 from .terminal import is_quiet, remark, say
 
 # Options that are allowed with --resume; the argument counts even without a value.
-ALLOWED_WITH_RESUME = "train", "resume", "address", "as_json", "quiet", "verbose"
+# The options that may be given beside one that uses the options of a run, as messages name them.
+SHOWING = "as_json", "quiet", "verbose"
+BESIDE_RESUME = (
+    ("train", "resume", "address", *SHOWING),
+    ("--json, --quiet, --verbose and, on Ray, --address"),
+)
+BESIDE_CONTINUE = (
+    ("train", "continue_from", "test", "output", "checkpoint_every", "memory", *SHOWING),
+    "--test, --output, --checkpoint-every, --memory, --json, --quiet and --verbose",
+)
 
 
 @click.command(
@@ -113,6 +122,12 @@ ALLOWED_WITH_RESUME = "train", "resume", "address", "as_json", "quiet", "verbose
     help="Resume a run from its last checkpoint.",
 )
 @click.option(
+    "--continue-from",
+    type=click.Path(exists=True, file_okay=False),
+    metavar="RUN_DIR",
+    help="Go on from the model of a run of rows: learn TRAIN, too, with the options of that run.",
+)
+@click.option(
     "--classes",
     metavar="A,B",
     help="The class labels; by default those that occur, in a pipe the first two.",
@@ -171,6 +186,7 @@ def select(
     output: Path | None,
     checkpoint_every: int | None,
     resume: str | None,
+    continue_from: str | None,
     classes: str | None,
     groups: str | None,
     seed: int | None,
@@ -188,7 +204,9 @@ def select(
     if bool(train) == (resume is not None):
         raise UsageError("name the data to learn from, or a run to resume (--resume RUN_DIR)")
     if resume is not None:
-        refuse_options_with_resume(click.get_current_context())
+        refuse_options_beside("--resume", *BESIDE_RESUME)
+    elif continue_from is not None:
+        refuse_options_beside("--continue-from", *BESIDE_CONTINUE)
     folder = resume or output
     with progress_bar() as watch, hint_on_interrupt(checkpoint_hint, folder):
         if resume is not None:
@@ -197,6 +215,7 @@ def select(
             record = workflow.select(
                 train,
                 method,
+                continue_from=continue_from,
                 test=rows_to_test(test),
                 classes=None if classes is None else classes.split(","),
                 groups=groups,
@@ -208,7 +227,11 @@ def select(
                 address=address,
                 memory=memory,
                 watch=watch,
-                **(without_unset(read) | given_parameters(click.get_current_context())),
+                **(
+                    without_unset(read) | given_parameters(click.get_current_context())
+                    if continue_from is None
+                    else {}
+                ),
             )
     summary = summarize(record)
     if as_json:
@@ -225,15 +248,16 @@ def rows_to_test(test: tuple[str, ...]) -> float | tuple[str, ...] | None:
         return test
 
 
-def refuse_options_with_resume(context: click.Context) -> None:
-    """Raise UsageError for any other option beside --resume: the run has its options."""
+def refuse_options_beside(inheriting: str, allowed: tuple[str, ...], listed: str) -> None:
+    """Raise UsageError for an option beside one that uses the options of a run."""
+    context = click.get_current_context()
     for option in context.command.get_params(context):
         name = option.name or ""
         is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
-        if is_given and name not in ALLOWED_WITH_RESUME:
+        if is_given and name not in allowed:
             raise UsageError(
-                f"{option.opts[0]}: cannot be combined with --resume, which uses the options of the"
-                " run; only --json, --quiet, --verbose and, on Ray, --address are allowed"
+                f"{option.opts[0]}: cannot be combined with {inheriting}, which uses the options of"
+                f" the run; only {listed} are allowed"
             )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,14 +11,19 @@ from sklearn.base import ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets
 
 from ..blocks import RowBlock
+from ..continuing import open_to_continue
 from ..errors import UsageError
 from ..kernels.types import I64
+from ..recording import Recording
 from ..selectors.rows.learner import RowLearner
 from ..selectors.serial import alone
-from ..sources.base import BlockSource, DataSource, Source
+from ..sources import open_with_options
+from ..sources.base import BlockSource, DataSource, Source, as_row_source
 from ..sources.labels import expect_classes
 from ..sources.named_rows import NamedRowSource
+from ..sources.options import ReadKeywords, ReadOptions
 from ..targets import ONLY_NUMBERS
+from ..training import train, watching
 from .base import Estimator, only_if, refit
 from .inputs import (
     check_sample_weight,
@@ -95,6 +100,24 @@ class RowClassifier(ClassifierMixin, Estimator):
         learn_rows(self, X, y, classes, sample_weight)
         return self
 
+    @alone
+    def partial_fit_source(
+        self,
+        data: Any,
+        target: str | None = None,
+        *,
+        progress: bool = False,
+        **read: Unpack[ReadKeywords],
+    ) -> Self:
+        """Learn from all rows of more data; everything learned before stays.
+
+        ``data`` is what ``open_source`` takes, such as a file, and so are ``target`` and the
+        options. A table is read with the columns that the model knows; new values of text, names
+        and ids become features. The first call learns from scratch.
+        """
+        learn_source(self, data, ReadOptions.of(target=target, **read), progress)
+        return self
+
     @only_if(asks)
     @alone
     def ask(self) -> I64:
@@ -162,6 +185,42 @@ class RowRegressor(RegressorMixin, Estimator):
         """Learn from more rows."""
         learn_rows(self, X, y, None, sample_weight)
         return self
+
+    @alone
+    def partial_fit_source(
+        self,
+        data: Any,
+        target: str | None = None,
+        *,
+        progress: bool = False,
+        **read: Unpack[ReadKeywords],
+    ) -> Self:
+        """Learn from all rows of more data; everything learned before stays.
+
+        ``data`` is what ``open_source`` takes, such as a file, and so are ``target`` and the
+        options. A table is read with the columns that the model knows; new values of text, names
+        and ids become features. The first call learns from scratch.
+        """
+        learn_source(self, data, ReadOptions.of(target=target, **read), progress)
+        return self
+
+
+def learn_source(estimator: Any, data: Any, options: ReadOptions, progress: bool) -> None:
+    """Learn from all rows of some data, after what was learned before."""
+    if not estimator.__sklearn_is_fitted__():
+        estimator.fit_source(open_with_options(data, options), progress=progress)
+        return
+    learner: RowLearner = estimator.learner
+    if isinstance(data, DataSource):
+        rows = as_row_source(data)
+        learner.features.check_encoding(rows.encoding, rows.name, are_first=False)
+    else:
+        rows = open_to_continue(data, learner.features, options)
+    classes = learner.results.classes_ if "classes" in learner.method.targets else None
+    expect_classes(rows, classes)
+    with watching(None, progress) as watch:
+        before = Recording(earlier=learner.n_learned)
+        train(learner, rows, classes=classes, watch=watch, recording=before)
 
 
 def read_rows(

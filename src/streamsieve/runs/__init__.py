@@ -3,10 +3,11 @@
 from .data import check_unchanged, fingerprint, location
 from .folder import CHECKPOINT, RunDirectory
 from .record import RunRecord
-from .request import RunRequest
+from .request import EarlierRun, RunRequest
 
 __all__ = [
     "CHECKPOINT",
+    "EarlierRun",
     "RunDirectory",
     "RunRecord",
     "RunRequest",

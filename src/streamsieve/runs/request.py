@@ -25,6 +25,14 @@ def titled_field(title: str, default: Any = dataclasses.MISSING) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlierRun:
+    """The run from whose model another run goes on, and the number of rows it had learned."""
+
+    path: str
+    n_rows: Count
+
+
+@dataclass(frozen=True, slots=True)
 class RunRequest:
     """The request of a run, as its folder keeps it; a report shows the fields with a title."""
 
@@ -45,6 +53,7 @@ class RunRequest:
     checkpoint_every: Positive | None = None
     fingerprint: Annotated[DataFacts, names_data] | None = None
     engine: EngineChoice | None = None
+    earlier: EarlierRun | None = None
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], origin: str) -> RunRequest:
@@ -66,7 +75,8 @@ class RunRequest:
             for name, value in fields["read"].items()
         }
         engine = None if fields["engine"] is None else EngineChoice(**fields["engine"])
-        return cls(**{**fields, "read": ReadOptions(**read), "engine": engine})
+        earlier = None if fields["earlier"] is None else EarlierRun(**fields["earlier"])
+        return cls(**{**fields, "read": ReadOptions(**read), "engine": engine, "earlier": earlier})
 
     def asked(self) -> Iterator[tuple[str, Any]]:
         """Yield the names and values of the fields that differ from their defaults."""

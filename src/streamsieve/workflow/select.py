@@ -13,6 +13,7 @@ from uuid import uuid4
 
 import numpy as np
 
+from ..continuing import open_to_continue
 from ..distributed.driving import train_on
 from ..engine_choice import EngineChoice
 from ..errors import DataError, UsageError, spell
@@ -23,6 +24,7 @@ from ..recording import Recording
 from ..registry import find_method, load_learner, make_learner, method_named
 from ..runs import (
     CHECKPOINT,
+    EarlierRun,
     RunDirectory,
     RunRecord,
     RunRequest,
@@ -72,6 +74,7 @@ def select(
     workers: int | None = None,
     address: str | None = None,
     memory: int | str | None = None,
+    continue_from: str | Path | None = None,
     watch: Watch | None = None,
     progress: bool = False,
     **params: Any,
@@ -118,6 +121,11 @@ def select(
     memory : int or str, optional
         The largest number of bytes that this process may take, such as "2GB". A run that would need
         more is refused, if possible before it begins.
+    continue_from : path, optional
+        The folder of a run of a method that learns rows, finished or not. Its model learns the rows
+        of ``data``, too, with the method and all options of that run; new values, names and ids
+        become features. Only ``test``, ``output``, ``checkpoint_every`` and ``memory`` can be given
+        beside it.
     watch : callable, optional
         Called with the progress after every block.
     progress : bool
@@ -125,6 +133,30 @@ def select(
     **params
         Parameters of the method.
     """
+    if continue_from is not None:
+        inherited = {
+            "n_features_to_select": n_features_to_select,
+            "classes": classes,
+            "groups": groups,
+            "seed": seed,
+            "resamples": resamples,
+            "engine": engine,
+            "workers": workers,
+        }
+        for name in (*params, *(name for name, value in inherited.items() if value is not None)):
+            raise UsageError(
+                name, "is an option of the earlier run, which goes on with it; omit it"
+            )
+        request = replace(
+            request_to_continue(continue_from),
+            data=location(data),
+            test=float(test) if isinstance(test, int | float) else location(test),
+            checkpoint_every=to_builtin(checkpoint_every),
+            memory=to_builtin(memory),
+        )
+        check_checkpoints(request, output)
+        with limited(memory), watching(watch, progress) as observer:
+            return with_warnings(start_run(request, data, test, output, observer))
     method, read = method_named(method), ReadOptions.pop_from(params)
     if n_features_to_select is not None:
         params["n_features_to_select"] = n_features_to_select
@@ -144,15 +176,7 @@ def select(
         memory=to_builtin(memory),
         engine=EngineChoice.of(engine, to_builtin(workers), address),
     )
-    if checkpoint_every is not None and (output is None or checkpoint_every < 1):
-        raise UsageError(
-            "checkpoint_every",
-            f"must be 1 or more, and needs a folder: {spell('output', 'RUN_DIR')}",
-        )
-    if checkpoint_every is not None and request.data is None:
-        raise UsageError(
-            "checkpoint_every", "the data must be readable again: a file, not memory or a pipe"
-        )
+    check_checkpoints(request, output)
     if resamples is not None and (not is_integer(resamples) or resamples < 2):
         raise UsageError("resamples", f"must be an integer of 2 or more, got {resamples!r}")
     with limited(memory), watching(watch, progress) as observer:
@@ -160,14 +184,72 @@ def select(
     return with_warnings(record)
 
 
+def check_checkpoints(request: RunRequest, output: str | Path | None) -> None:
+    """Raise UsageError if checkpoints are asked for that cannot be written or be of use."""
+    if request.checkpoint_every is None:
+        return
+    if output is None or request.checkpoint_every < 1:
+        raise UsageError(
+            "checkpoint_every",
+            f"must be 1 or more, and needs a folder: {spell('output', 'RUN_DIR')}",
+        )
+    if request.data is None:
+        raise UsageError(
+            "checkpoint_every", "the data must be readable again: a file, not memory or a pipe"
+        )
+
+
+def request_to_continue(run_dir: str | Path) -> RunRequest:
+    """Return the request of a run, for another one that goes on from its model."""
+    folder = RunDirectory(run_dir)
+    request, learner = folder.request(), load_earlier(folder)
+    if learner.reads != "rows":
+        raise UsageError(
+            f"{run_dir}: {request.method} reads {learner.reads} and cannot learn more rows; methods"
+            " that can: sofs, arow and others that read rows"
+        )
+    if parameters_of(learner.params).get("n_epochs", 1) != 1:
+        raise UsageError(
+            f"{run_dir}: its rows were learned several times (n_epochs); only a run with one pass"
+            " over its rows can go on with others"
+        )
+    earlier = EarlierRun(str(Path(run_dir).absolute()), learner.n_learned)
+    return replace(request, engine=None, resamples=None, earlier=earlier)
+
+
+def load_earlier(folder: RunDirectory) -> AnyLearner:
+    """Return what a run has learned, finished or not."""
+    path = folder.checkpoint if folder.result() is None else folder.model()
+    if path is None:
+        raise UsageError(
+            f"{folder.path}: the run has learned nothing yet; finish it: select --resume"
+            f" {folder.path}"
+        )
+    return load_learner(path)[0]
+
+
+def first_learner(request: RunRequest) -> AnyLearner:
+    """Return a new learner, or that of the run from which the request goes on."""
+    if request.earlier is None:
+        return make_learner(request.method, request.params, request.seed)
+    folder = RunDirectory(request.earlier.path)
+    learner = load_earlier(folder)
+    if learner.n_learned != request.earlier.n_rows:
+        raise DataError(
+            f"{folder.path}: has learned {learner.n_learned:,} rows by now, not"
+            f" {request.earlier.n_rows:,} as when this run began; start a new run"
+        )
+    return learner
+
+
 def start_run(
     request: RunRequest, data: Any, test: Any, output: str | Path | None, watch: Watch | None
 ) -> RunRecord:
     """Start a run from the beginning."""
     request = with_skipping(request)
-    learner = make_learner(request.method, request.params, request.seed)
+    learner = first_learner(request)
     refuse_options(learner, request, test)
-    source, test_source = open_data(data, test, request)
+    source, test_source = open_data(data, test, request, learner)
     if request.resamples is not None and not source.rewindable:
         raise UsageError(
             f"{source.name}: can be read only once, and {spell('resamples')} learns from its rows"
@@ -205,7 +287,7 @@ def resume(
         if record is None:  # and not finished by another process meanwhile
             with limited(request.memory):
                 learner, note = load_last_state(request, folder.checkpoint)
-                source, test = open_data(request.data, request.test, request)
+                source, test = open_data(request.data, request.test, request, learner)
                 record = execute(request, learner, source, test, folder, note, watch)
     return with_warnings(record)
 
@@ -228,7 +310,7 @@ def with_address(request: RunRequest, run_dir: str | Path, address: str | None) 
 def load_last_state(request: RunRequest, path: Path | None) -> tuple[AnyLearner, dict[str, Any]]:
     """Return the learner of the last checkpoint, or a new one, and the notes of the run."""
     if path is None:
-        return make_learner(request.method, request.params, request.seed), {}
+        return first_learner(request), {}
     try:
         learner, model = load_learner(path)
     except DataError as error:
@@ -255,19 +337,22 @@ def execute(
     """
     every = request.checkpoint_every
     checkpoint = Checkpoint(folder / CHECKPOINT, every) if folder and every else None
-    expect_classes(source, request.classes)
+    classes = request.classes
+    if request.earlier is not None and "classes" in learner.method.targets:
+        classes = learner.results.classes_.tolist()
+    expect_classes(source, classes)
     try:
         groups = None if request.groups is None else parse_groups(request.groups)
         options: dict[str, Any] = {
-            "classes": request.classes,
+            "classes": classes,
             "groups": groups,
             "watch": watch,
             "checkpoint": checkpoint,
         }
         if request.engine is None:
-            training = train_within_limit(
-                learner, source, options | {"recording": Recording.from_note(note)}
-            )
+            earlier = 0 if request.earlier is None else request.earlier.n_rows
+            options["recording"] = Recording.from_note(note, earlier)
+            training = train_within_limit(learner, source, options)
         else:
             training = train_on(
                 request.engine, learner, source, note=note, trace=note.get("trace", []), **options
@@ -411,12 +496,19 @@ def estimator_of(learner: AnyLearner) -> Estimator:
     return as_estimator(learner)
 
 
-def open_data(data: Any, test: Any, request: RunRequest) -> tuple[DataSource, Source | None]:
+def open_data(
+    data: Any, test: Any, request: RunRequest, learner: AnyLearner
+) -> tuple[DataSource, Source | None]:
     """Return the rows to learn from and the rows to test on.
 
     Both are opened before anything is learned, so that a wrong name is found at once.
     """
-    source = open_with_options(data, request.read)
+    if request.earlier is None:
+        source = open_with_options(data, request.read)
+    else:
+        record = RunDirectory(request.earlier.path).result()
+        renumbered = None if record is None else record.details.get("renumbered")
+        source = open_to_continue(data, learner.features, request.read, renumbered)
     notes.info("opened %s", source.name)
     if test is None:
         return source, None
