@@ -12,6 +12,7 @@ from scipy.sparse import random_array
 
 import streamsieve as ss
 from streamsieve import workflow
+from streamsieve.report.run import describe_run
 from streamsieve.sources.writers import write_rows
 
 NIGHTS = 3
@@ -116,6 +117,8 @@ def test_a_run_that_goes_on_can_be_interrupted_and_resumed(tmp_path: Path) -> No
             continue_from=tmp_path / "second",
             output=tmp_path / "third",
         )
+    page = describe_run(tmp_path / "second")
+    assert page["asked"]["options"]["earlier"] == f"{tmp_path / 'first'}, after {ROWS} rows"
     interrupted = ss.select(paths[2], continue_from=tmp_path / "third", output=tmp_path / "fourth")
     assert interrupted.n_rows == 2 * ROWS + 300 + ROWS, "it goes on from the last checkpoint"
 

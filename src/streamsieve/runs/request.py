@@ -31,6 +31,9 @@ class EarlierRun:
     path: str
     n_rows: Count
 
+    def __str__(self) -> str:
+        return f"{self.path}, after {self.n_rows:,} rows"
+
 
 @dataclass(frozen=True, slots=True)
 class RunRequest:
@@ -53,7 +56,7 @@ class RunRequest:
     checkpoint_every: Positive | None = None
     fingerprint: Annotated[DataFacts, names_data] | None = None
     engine: EngineChoice | None = None
-    earlier: EarlierRun | None = None
+    earlier: EarlierRun | None = titled_field("Goes on from", None)
 
     @classmethod
     def from_dict(cls, content: dict[str, Any], origin: str) -> RunRequest:
@@ -88,7 +91,8 @@ class RunRequest:
                     if not is_default(self.read, option)
                 )
             elif request_field.metadata and not is_default(self, request_field):
-                yield request_field.name, getattr(self, request_field.name)
+                value = getattr(self, request_field.name)
+                yield request_field.name, str(value) if request_field.name == "earlier" else value
 
     def summarize_fingerprint(self) -> dict[str, Any]:
         """Return the fingerprint for a record.
