@@ -24,7 +24,7 @@ from .terminal import say
 MAX_LINE_WIDTH = 100  # characters of a line of text
 READS = {
     "rows": "rows, one after the other, in one pass",
-    "columns": "columns, one after the other; rows are transposed first",
+    "columns": "columns, one after the other; rows are turned into columns first",
     "matrix": "the whole matrix, in memory",
 }
 

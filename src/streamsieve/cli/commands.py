@@ -130,7 +130,10 @@ BESIDE_CONTINUE = (
 @click.option(
     "--classes",
     metavar="A,B",
-    help="The class labels; by default those that occur, in a pipe the first two.",
+    help=(
+        "The class labels. By default they are all labels that occur; in a pipe, which cannot be"
+        " read twice, the first two, and a third is an error."
+    ),
 )
 @click.option(
     "--groups",

@@ -179,7 +179,7 @@ def workers_text(engine: dict[str, Any]) -> str:
 
 
 def time_taken(seconds: dict[str, float], per_worker: bool = False) -> str:
-    """Return the total seconds and their parts; compiling happens once, at first use."""
+    """Return the total seconds and their parts; each method and kind of data compiles once."""
     parts = f"reading {seconds['read']:.2f}, learning {seconds['learn']:.2f}"
     compiling = seconds.get("compile", 0.0)
     parts += f", compiling {compiling:.2f}" if compiling else ""

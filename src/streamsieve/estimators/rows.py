@@ -74,9 +74,10 @@ class RowClassifier(ClassifierMixin, Estimator):
     ) -> Self:
         """Learn from a source, or from any iterable of blocks, from scratch.
 
-        Without ``classes`` they are the labels that occur: if there are more than two, learning
-        restarts with all of them. In a source that can be read only once they are the first two
-        labels, and a third is an error. ``progress=True`` shows a bar, in a terminal or a notebook.
+        Without ``classes``, the classes are all labels that occur. If there are more than two,
+        learning restarts with all of them. A source that can be read only once has the first two
+        labels as its classes, and a third label is an error. ``progress=True`` shows a bar, in a
+        terminal or a notebook.
         """
         rows = source if isinstance(source, DataSource) else BlockSource(source)
         expect_classes(rows, classes)

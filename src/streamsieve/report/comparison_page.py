@@ -239,7 +239,7 @@ def against_time_part(comparison: dict[str, Any], prefix: str) -> Html:
     """Return the figures of the measure against time."""
     about = (
         "Each point is a method with one number of features; up and to the left is better."
-        " Compiling, which happens once, is not counted."
+        " Compiling is not counted: it happens once for each method and kind of data."
     )
     return figures_part(figures.against_time_figures(comparison), comparison, prefix, about)
 

@@ -307,7 +307,11 @@ def costs_part(run: dict[str, Any]) -> Html:
         "In all": seconds(times["total"]),
         "Reading": seconds(times["read"]),
         "Learning": seconds(times["learn"]),
-        "Compiling": f"{seconds(compiling)}, once for this machine" if compiling > 0.0005 else None,
+        "Compiling": (
+            f"{seconds(compiling)}, once for each method and kind of data"
+            if compiling > 0.0005
+            else None
+        ),
         "Rows per second": None if per_second is None else f"{per_second:,} while learning",
         "Peak memory": f"{size(run['cost']['peak_memory_bytes'])} of the whole process",
         "Workers": (

@@ -96,8 +96,9 @@ class SAOLAParameters:
     delta : float, default=0.0
         Symmetrical uncertainty above which a discrete feature is relevant.
     bound : {"min", "max"}, default="min"
-        Bound on the dependence of two features, from which on one is redundant: the relevance of
-        the less relevant one, or with "max", as in SAOLA-max, of the more relevant one.
+        The less relevant of two features is redundant if the two depend on each other at least as
+        much as this bound. "min" is the relevance of the less relevant feature; "max", as in
+        SAOLA-max, that of the more relevant one. With "max", fewer features are redundant.
     variant : {"default", "paper", "lofs"}, default="default"
         "paper" is the published rule, "lofs" the rule of the authors' published library, which
         decides ties and insignificant pairs differently; both are reproduced exactly. "default" is

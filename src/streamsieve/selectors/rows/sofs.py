@@ -62,14 +62,18 @@ NEEDS_SNR = together(
 class SOFSParameters(options.BudgetOrAuto):
     """Second-order online feature selection (Wu et al. 2017, algorithms 4 and 6).
 
-    For many classes section 3.6 of the paper. A linear classifier with a confidence for every
-    weight (diagonal AROW), which keeps ``n_features_to_select`` features and predicts with those
-    alone. Which ones is the ``criterion``: "confidence", the paper's, keeps the most precise
-    weights, those of features that took part often; "snr" keeps the weights that are largest
-    against their own uncertainty, ``|mu| / sqrt(S)``, and lets features that are not kept go on
-    learning in the shadow, each as if it were added to the kept ones. One pass, O(non-zeros) time
-    per row; per feature seen 4 bytes ("confidence") or 8 ("snr"); with more than two classes that
-    times their number, and 4 more.
+    A linear classifier with a confidence for every weight (diagonal AROW). It keeps
+    ``n_features_to_select`` features and predicts with those alone. More than two classes are
+    learned as in section 3.6 of the paper.
+
+    The ``criterion`` decides which features are kept. "confidence" is that of the paper: it keeps
+    the features with the most precise weights, which are those that were updated often. "snr" keeps
+    the features whose weights are largest relative to their own uncertainty, ``|mu| / sqrt(S)``.
+    With "snr", features that are not kept are learned, too, so that they can enter later. Each of
+    them learns as if it were the only one added to the kept features.
+
+    One pass, O(non-zeros) time per row; per feature seen 4 bytes ("confidence") or 8 ("snr"); with
+    more than two classes that times their number, and 4 more.
 
     The defaults need no tuning. The paper's own form is ``criterion="confidence", gamma=1.0,
     normalize=False, fit_intercept=False, class_weight=None``.
@@ -78,12 +82,13 @@ class SOFSParameters(options.BudgetOrAuto):
     ----------
     n_features_to_select : int, float or "auto", default=100
         The budget: how many features to keep. A float is a fraction of the width, where that is
-        known beforehand. "auto" learns with the largest number of the curve's grid and takes the
-        smallest that is within one standard error of the best, with the features and weights of a
-        learner of about that budget.
+        known beforehand. "auto" measures all numbers of the curve's grid in one pass. It takes the
+        smallest number whose accuracy is at most one standard error below the best one. The
+        selection and the predictions come from the smallest learner with at least this budget.
     gamma : "auto" or float, default="auto"
-        AROW's regularisation: larger learns more slowly. It is a squared length; "auto" goes by the
-        mean squared length of the rows so far.
+        AROW's regularisation: a larger value learns more slowly. It has the unit of a squared row
+        length. "auto" is 0.3 times the mean squared length of the rows so far; with
+        ``criterion="confidence"`` it is this mean itself.
     criterion : {"snr", "confidence"}, default="snr"
         The selection rule.
     update : {"max_score", "uniform"}, default="max_score"
@@ -97,21 +102,22 @@ class SOFSParameters(options.BudgetOrAuto):
     fit_intercept : bool, default=True
         One more weight, outside the budget, with a constant input. False is the paper's form.
     class_weight : "auto", None, "balanced" or dict, default="auto"
-        Weights of the classes, by label. "balanced" makes rare ones count as much as others, by the
-        class counts so far; "auto" helps rare ones, by the root of half of that, and leaves others
-        alone.
+        Weights of the classes, by label. "balanced" gives all classes the same total weight, by the
+        class counts so far. "auto" gives a rare class more weight, but less than "balanced": the
+        square root of half the balanced weight. Where this is below 1, the weight is 1.
     forget : float, default=None
         A half-life in rows: precision decays, so that the selection can move when the data does.
     curve : bool or list of int, default=False
-        Also measure the online accuracy with fewer features, on a grid of numbers: ``curve_``.
-        Small learners beside the main one answer for small numbers, as well as runs of their own
-        would.
+        Also measure the online accuracy with fewer features, on a grid of numbers: ``curve_``. The
+        accuracies for small numbers come from small learners that learn beside the main one. They
+        are about those of separate runs.
     max_cells : int, default=None
-        Fixed memory for any number of different features: kept ones are exact, all others share
-        this many cells of 8 bytes, times the number of classes if there are more than two. Ids may
-        then be any below 2**63, and rows may come as dictionaries of values by name. For
-        ``criterion="snr"``; ``normalize="auto"`` is "l2" then. 2**14 cells are enough for most
-        data. None is exact, and remembers every feature.
+        Fixes the memory, however many different features occur. Each kept feature has an entry of
+        its own. All other features share this many cells of 8 bytes (times the number of classes if
+        there are more than two), so several features may use the same cell. Ids may then be any
+        below 2**63, and rows may come as dictionaries of values by name. For ``criterion="snr"``;
+        ``normalize="auto"`` is "l2" then. 2**14 cells are enough for most data. None is exact, and
+        remembers every feature.
     n_epochs : int, default=1
         How often to go over the rows.
 
@@ -202,17 +208,17 @@ class SOFSRegressorParameters(options.BudgetOrAuto):
     ----------
     n_features_to_select : int, float or "auto", default=100
         The budget: how many features to keep. A float is a fraction of the width, where that is
-        known beforehand. "auto" learns with the largest number of the curve's grid and takes the
-        smallest whose squared error is within one standard error of the best.
+        known beforehand. "auto" measures all numbers of the curve's grid in one pass. It takes the
+        smallest number whose squared error is at most one standard error above the least one.
     loss : {"squared", "huber"}, default="squared"
         "huber" clips errors beyond three times their usual size, for targets with outliers. It does
         not suit targets that are mostly one value, whose usual error is near 0.
     gamma : "auto" or float, default="auto"
-        The regularisation: larger learns more slowly. It is a squared length; "auto" goes by the
-        mean squared length of the rows so far.
+        The regularisation: a larger value learns more slowly. It has the unit of a squared row
+        length. "auto" is 0.3 times the mean squared length of the rows so far.
     normalize : {"auto", False, "l2", "standard", "standard+l2"}, default="auto"
-        As in SOFS; but "auto" leaves rows as long as they are where at least half of their values
-        are in columns that nearly all rows have, as in tables of numbers: there the length says
+        As in SOFS, with one exception for "auto". In tables of numbers, where at least half of all
+        values are in dense columns, rows are not divided by their length, because the length says
         something about the target.
     fit_intercept : bool, default=True
         One more weight, outside the budget, with a constant input. Targets are measured from the
@@ -223,10 +229,10 @@ class SOFSRegressorParameters(options.BudgetOrAuto):
         Also measure the online R2 with fewer features, on a grid of numbers: ``curve_``, as in
         SOFS.
     max_cells : int, default=None
-        Fixed memory for any number of different features: kept ones are exact, all others share
-        this many cells of 8 bytes. Ids may then be any below 2**63, and rows may come as
-        dictionaries of values by name. ``normalize="auto"`` is "l2" then. None is exact, and
-        remembers every feature.
+        Fixes the memory, however many different features occur. Each kept feature has an entry of
+        its own. All other features share this many cells of 8 bytes, so several features may use
+        the same cell. Ids may then be any below 2**63, and rows may come as dictionaries of values
+        by name. ``normalize="auto"`` is "l2" then. None is exact, and remembers every feature.
     n_epochs : int, default=1
         How often to go over the rows.
 
