@@ -9,6 +9,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import make_pipeline
 
 import streamsieve as ss
 from streamsieve.blocks import columns_of, dense_block
@@ -175,6 +177,21 @@ def test_values_that_first_appear_in_later_chunks_are_learned(size):
     assert parts.get_feature_names_out().tolist() == whole.get_feature_names_out().tolist()
     assert parts.feature_names_in_.tolist() == whole.feature_names_in_.tolist()
     assert np.array_equal(parts.decision_function(frame), whole.decision_function(frame))
+
+
+def test_names_pass_through_a_column_transformer_and_a_pipeline():
+    columns = ["town", "plan", "age"]
+    chosen = ColumnTransformer([("kept", ss.SOFS(2), columns)], verbose_feature_names_out=False)
+    names = chosen.fit(FRAME, CHURN).get_feature_names_out().tolist()
+    assert names == chosen.named_transformers_["kept"].get_feature_names_out().tolist()
+    assert "town=Ulm" in names
+    pipeline = make_pipeline(ss.SOFS(2)).fit(FRAME, CHURN)
+    assert (
+        pipeline.get_feature_names_out(list(FRAME.columns)).tolist()
+        == pipeline[-1].get_feature_names_out().tolist()
+    )
+    with pytest.raises(ValueError, match="input_features"):
+        pipeline.get_feature_names_out(["town", "other"])
 
 
 def test_numbers_alone_have_no_encoding():

@@ -179,10 +179,16 @@ class Estimator(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any | None = None) -> NDArray[Any]:
         """Return the names of the selected columns.
 
-        They are those given or seen in training, otherwise x0, x1, ...
+        They are those given or seen in training, otherwise x0, x1, ... The columns of a table whose
+        text was encoded may be given as ``input_features``, as scikit-learn does.
         """
-        selection = self.selection()
-        if input_features is not None:
+        selection, encoding = self.selection(), self.learner.features.encoding
+        are_columns = (
+            encoding is not None
+            and input_features is not None
+            and set(encoding.column_names) <= set(input_features)
+        )
+        if input_features is not None and not are_columns:
             return cast(
                 NDArray[Any], _check_feature_names_in(self, input_features)[selection.indices]
             )
