@@ -24,7 +24,7 @@ from .arrow_values import Where, levels_in
 from .base import Missing, NoRowsError, Source, SourceFacts
 from .delimited_text import Chunk, DelimitedText, delimiter_of
 from .encoded_rows import column_cells, encode_rows, read_numbers
-from .encoding import CALENDAR
+from .encoding import PLAIN_TEXT, EncodedRows
 from .formats import Layout
 from .inference import HEAD_ROWS, ColumnStats, Known, content_of, looks_like_id
 from .labels import LabelKind, convert_labels, kind_of_labels, label_error
@@ -142,61 +142,57 @@ class DelimitedSource(TableSource):
         self, text: bytes, kind: LabelKind | None, first_row: int, missing: Missing
     ) -> DecodedRows:
         """Return the rows of some records, with labels of the given kind."""
-        encoding, where, target, weight = (
-            self._encoding,
-            self.where(first_row),
-            self.label_column,
-            self.facts.weight,
-        )
-        scalar_columns = [encoding.columns[position] for position in encoding.others]
-        parsed_indices = {
-            column.name: index
-            for index, column in enumerate(scalar_columns)
-            if column.kind == "number"
+        encoding, target, weight = self._encoding, self.label_column, self.facts.weight
+        numbers = {
+            encoding.columns[position].name: index
+            for index, position in enumerate(encoding.others)
+            if encoding.columns[position].kind == "number"
         }
         if weight is not None:
-            parsed_indices[weight] = len(scalar_columns)
-        text_columns = [encoding.columns[position] for position in encoding.texts]
-        text_names = [column.name for column in text_columns if column.kind not in CALENDAR]
-        copied_columns = [column for column in scalar_columns if column.kind != "number"]
-        copied_columns += [column for column in text_columns if column.kind in CALENDAR]
-        others = list(dict.fromkeys(column.table_column for column in copied_columns))
+            numbers[weight] = encoding.n_numbers
+        texts = [column.name for column in encoding.columns if column.kind in PLAIN_TEXT]
+        others = set(encoding.column_names) - numbers.keys() - set(texts)
         targets = [] if target is None else [target]
         is_feature = target in encoding.column_names  # then its fields are read again below
         parsed, invalid = self._convert_fields(
             text,
-            parsed_indices,
-            others if is_feature else [*others, *targets],
-            len(scalar_columns) + (weight is not None),
-            text_names,
+            numbers,
+            list(others if is_feature else others | set(targets)),
+            encoding.n_numbers + (weight is not None),
+            texts,
         )
         for word in invalid.values():
             raise ValueError(f"{word!r} is not a number")
-        matrix, fields = parsed.matrix, parsed.copied
-        copied = self._copied_columns(fields, others)
-        numbers = np.ascontiguousarray(matrix[:, : len(scalar_columns)])
-        with np.errstate(over="ignore"):
-            for index, (position, column) in enumerate(
-                zip(encoding.others, scalar_columns, strict=True)
-            ):
-                if column.kind != "number":
-                    numbers[:, index] = read_numbers(encoding, position, copied[column.name], where)
-        texts = dict(zip(text_names, parsed.texts, strict=True))
-        cells = [
-            column_cells(column, copied[column.table_column], where)
-            if column.kind in CALENDAR
-            else texts[column.name]
-            for column in text_columns
-        ]
-        rows = encode_rows(encoding, numbers, cells, where, missing == "keep")
-        weights = None if weight is None else matrix[:, -1].astype(np.float64)
+        copied = self._copied_columns(parsed.copied, list(others))
+        rows = self._encode(parsed, copied, self.where(first_row), missing)
+        weights = None if weight is None else parsed.matrix[:, -1].astype(np.float64)
         if target is None:
             return self.weighted(rows, None, weights)
-        fields = self._split_fields(text, {}, targets, 0).copied if is_feature else fields
+        fields = self._split_fields(text, {}, targets, 0).copied if is_feature else parsed.copied
         words = convert_labels(
             self._copied_columns(fields, targets, MISSING_WORDS)[target], kind or "text"
         )
         return self.weighted(rows, labels(words, target, self.name, first_row), weights)
+
+    def _encode(
+        self, parsed: ParsedFields, copied: dict[str, pa.Array], where: Where, missing: Missing
+    ) -> EncodedRows:
+        """Return encoded rows of parsed fields and of columns that were copied."""
+        encoding = self._encoding
+        numbers = np.ascontiguousarray(parsed.matrix[:, : encoding.n_numbers])
+        with np.errstate(over="ignore"):
+            for index, position in enumerate(encoding.others):
+                column = encoding.columns[position]
+                if column.kind != "number":
+                    numbers[:, index] = read_numbers(encoding, position, copied[column.name], where)
+        cells, texts = [], iter(parsed.texts)
+        for position in encoding.texts:
+            column = encoding.columns[position]
+            if column.kind in PLAIN_TEXT:
+                cells.append(next(texts))
+            else:
+                cells.append(column_cells(column, copied[column.table_column], where))
+        return encode_rows(encoding, numbers, cells, where, missing == "keep")
 
     def _convert_fields(
         self,

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
 
 Kind = Literal["number", "boolean", "date", "text", "onehot", "hash", "hour", "weekday"]
 CALENDAR: tuple[Kind, ...] = "hour", "weekday"
-TEXT = "text", "onehot", "hash", *CALENDAR
+PLAIN_TEXT = "text", "onehot", "hash"
+TEXT = *PLAIN_TEXT, *CALENDAR
 
 MAX_LEVELS = 1000  # of a column of kind "onehot"
 N_BUCKETS = 1 << 20  # of a column whose text is hashed, by default

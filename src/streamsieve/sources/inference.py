@@ -106,10 +106,9 @@ class ColumnStats:
                 continue  # a declared category may not occur
             added.levels[level] = min(row, added.levels.get(level, row))
             added.words += count * (1 + level.count(" "))
-            if added.first is None or row < added.first[0]:
-                added.first = row, level
-        texts = [(row, level) for level, row in added.levels.items() if not is_number(level)]
-        added.first = min(texts, default=added.first)
+        texts = [(row, level) for level, row in added.levels.items()]
+        words = [text for text in texts if not is_number(text[1])]
+        added.first = min(words or texts, default=None)
         self.join(added)
 
     def add_numbers(self, numbers: Any) -> None:
