@@ -94,6 +94,9 @@ def test_columns_have_the_ids_of_rows(tmp_path: Path, form: str) -> None:
     np.testing.assert_array_equal(by_columns(source), expected())
     parts = source.column_shards(4)
     blocks = [block for part in parts for block in part.column_blocks()]
+    assert all(isinstance(block.names, np.ndarray) for block in blocks)
+    names = [name for block in blocks for name in block.names.tolist()]
+    assert names == source.feature_names.tolist()
     assert [feature for block in blocks for feature in block.ids.tolist()] == list(range(8))
 
 

@@ -249,7 +249,7 @@ def cut_columns(
             values[begin:end],
             np.arange(start, stop) if ids is None else ids[start:stop],
             n_rows,
-            None if names is None else names[start:stop],
+            None if names is None else np.asarray(names[start:stop]),
             origin=origin,
         )
 
