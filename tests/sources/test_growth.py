@@ -148,6 +148,14 @@ def test_methods_of_all_kinds_select_late_levels(tmp_path: Path, form: str, meth
     assert "place=late" in record.selection.names.tolist()
 
 
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+@pytest.mark.parametrize("method", ["saola", "sofs"])
+def test_workers_select_late_levels(tmp_path: Path, form: str, method: str) -> None:
+    data = form_of(late_table(), form, tmp_path)
+    record = ss.select(data, method, target="y", engine="local", workers=2)
+    assert "place=late" in record.selection.names.tolist()
+
+
 def test_a_run_that_goes_on_gives_late_levels_the_same_ids(tmp_path: Path) -> None:
     path = form_of(late_table(), "csv", tmp_path)
     whole = ss.select(path, "sofs", 3, target="y")

@@ -74,7 +74,7 @@ class Survivors:
 def copy_block(block: ColumnBlock) -> ColumnBlock:
     """Return a copy of a block, so that the block it is a part of can be freed."""
     names, groups = (
-        None if array is None else array.copy() for array in (block.names, block.groups)
+        None if array is None else np.array(array) for array in (block.names, block.groups)
     )
     entries = {
         "indices": block.indices.copy(),
