@@ -8,7 +8,9 @@
 Every method with its variants learns ten small sets, each given as a whole, dense, in chunks, saved
 and continued, from a file, and by two workers. A digest is kept of the ids, scores, weights,
 counters, predictions and the next random draw. Digests hold floating-point numbers to the last bit:
-on another kind of processor, record them from an earlier commit first.
+on another kind of processor, record them from an earlier commit first. Those of linear models of
+columns also depend on the threads of BLAS and on the cache of compiled kernels: record and compare
+with the same ones.
 """
 
 from __future__ import annotations
