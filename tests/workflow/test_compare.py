@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import csv
@@ -482,3 +483,12 @@ def test_hostile_names_are_shown_as_text() -> None:
     assert "&lt;script&gt;" in page
     assert len(comparison.to_pandas()) == 2
     assert "<script>" not in comparison.plot()._repr_html_()
+
+
+@pytest.mark.parametrize("kind", ["object", "string", "category"])
+def test_labels_are_text_of_pandas(kind: str) -> None:
+    random = np.random.default_rng(0)
+    table = pd.DataFrame(random.normal(size=(60, 5)), columns=list("abcde"))
+    labels = pd.Series(np.where(table["c"] > 0, "ill", "well"), dtype=kind)
+    comparison = ss.compare((table, labels), methods=["saola"], ks=[1], folds=3, seeds=[0])
+    assert set(comparison.table["selected"].to_pylist()[0]) == {2}
