@@ -152,6 +152,18 @@ def test_quoted_text_is_read_as_it_is_meant(
     assert [row.argmax() if row.any() else None for row in rows] == expected
 
 
+@pytest.mark.parametrize("text", ["\u00a0x", " x ", "\tx\v", "\u2003", "x\u3000"])
+def test_the_first_rows_have_the_levels_of_all_rows(tmp_path: Path, text: str) -> None:
+    lines = [f'{row % 2},"{text if row % 3 else "y"}"' for row in range(60)]
+    (tmp_path / "blanks.csv").write_text("\n".join(["c,t", *lines, ""]))
+    source = ss.open_source(tmp_path / "blanks.csv", "c")
+    names = source.feature_names.tolist()
+    rows = by_rows(source)
+    assert names == ["t=y", "t=" + text.strip(" \t\v")]
+    assert source.feature_names.tolist() == names
+    assert rows.sum(axis=0).tolist() == [20, 40]
+
+
 def test_text_that_is_not_utf_8_is_refused_with_its_row(tmp_path: Path) -> None:
     lines = [b"y,t", *(b"%d,a%d" % (row % 2, row % 7) for row in range(70_000)), b"1,\xff\xfe"]
     (tmp_path / "late.csv").write_bytes(b"\n".join(lines) + b"\n")

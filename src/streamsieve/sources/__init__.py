@@ -72,7 +72,8 @@ def open_source(
     ``column=value``, without columns that are like IDs or sentences), "onehot" (at most 1,000
     values a column, or an error), "hash" (a feature per bucket of a hash, ``column#bucket``, of
     which a column has ``n_buckets``), "drop" or "error". Boolean values become
-    0 and 1, dates days since 1970. A missing value is an error, or it is filled in
+    0 and 1, dates days since 1970 or, with ``dates="auto"``, the categories ``column.hour`` and
+    ``column.weekday``. A missing value is an error, or it is filled in
     (``missing="zero"`` or ``"mean"``), or left to the method (``missing="skip"``). ``drop`` names
     the columns to omit, ``only`` the columns to read; in data other than tables, features are
     given by id.

@@ -16,6 +16,7 @@ from .levels import TextCells
 
 DAY = 86_400_000_000  # microseconds
 NO_LEVEL = -1
+BLANKS = " \t\n\v\f\r"  # around a text, which the kernels ignore, too
 WEEKDAYS = "Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"
 
 notes = logging.getLogger("streamsieve")
@@ -101,7 +102,7 @@ def levels_in(values: pa.Array, column: str, where: Where) -> tuple[list[str], N
     is_missing = np.array([level is None for level in levels], bool)
     if is_missing.any():  # a category may be missing too
         codes[np.isin(codes, np.flatnonzero(is_missing))] = NO_LEVEL
-    return ["" if level is None else level.strip() for level in levels], codes
+    return ["" if level is None else level.strip(BLANKS) for level in levels], codes
 
 
 def cells_of(values: pa.Array, column: str, where: Where) -> TextCells:

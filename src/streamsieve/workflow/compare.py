@@ -141,7 +141,7 @@ def compare(
         The parameters of methods, by method.
     task : {"auto", "classification", "regression"}
         What to predict. With "auto", integers are classes unless all methods learn numbers only.
-    target, zero_based, names, drop, only, strings, missing
+    target, zero_based, names, drop, only, strings, n_buckets, missing, dates
         As in ``select``, for all data sets.
     watch : callable, optional
         Called with the progress after every cell.

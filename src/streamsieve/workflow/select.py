@@ -93,7 +93,7 @@ def select(
         Test rows, on which the accuracy, the balanced accuracy and the AUC are measured afterwards;
         for numbers, R2. A fraction, such as 0.2, holds out that part of the rows, drawn with
         ``seed``.
-    classes, target, zero_based, names, drop, only, strings, missing, weight
+    classes, target, zero_based, names, drop, only, strings, n_buckets, missing, dates, weight
         As in ``fit_source`` and ``open_source``. By default, the classes are found in the data if
         it can be read twice.
     groups : path, sequence or dict, optional
