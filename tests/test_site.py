@@ -122,3 +122,14 @@ def test_a_result_has_all_its_attributes_in_a_docstring_whose_example_runs(name:
     }
     assert set(attributes) == fields | properties
     assert all(hasattr(names[RESULTS[name]], attribute) for attribute in attributes)
+
+
+OTHERS = [name for name in ss.__all__ if name[0] != "_" and name not in {*ESTIMATORS, *RESULTS}]
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_other_public_name_has_an_example_that_runs(name: str) -> None:
+    text = inspect.cleandoc(getattr(ss, name).__doc__ or "")
+    example = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+    assert example.examples, f"{name}: no example"
+    assert doctest.DocTestRunner().run(example).failed == 0

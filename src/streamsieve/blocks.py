@@ -60,6 +60,14 @@ class RowBlock:
 
     Parts of a block and blocks made from others (``rows``, ``derived``, ``joined``) are not checked
     again.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> block = ss.RowBlock(np.array([0, 1, 2]), np.array([0, 2]), np.ones(2), np.array([0, 1]), 3)
+    >>> block.to_dense().tolist()
+    [[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
 
     indptr: NDArray[np.int64]
@@ -266,6 +274,14 @@ class ColumnBlock:
 
     Within a column the row numbers ascend; no value is 0 or infinite, and NaN is a missing value.
     The arrays are read-only. ``groups`` are the groups of the columns, if they arrive in groups.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> block = ss.ColumnBlock(np.array([0, 1]), np.array([2]), np.ones(1), np.array([7]), 3)
+    >>> block.n_columns, block.ids.tolist()
+    (1, [7])
     """
 
     indptr: NDArray[np.int64]

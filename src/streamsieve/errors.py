@@ -42,13 +42,32 @@ def spell(name: str, value: Any = NO_VALUE) -> str:
 
 
 class DataError(ValueError):
-    """The data cannot be used as it is: the message says where, what is wrong and what to do."""
+    """The data cannot be used as it is: the message says where, what is wrong and what to do.
+
+    Examples
+    --------
+    >>> import streamsieve as ss
+    >>> try:
+    ...     ss.SOFS(1).fit([[1.0, float("nan")], [0.0, 1.0]], [0, 1])
+    ... except ValueError:
+    ...     print("refused")
+    refused
+    """
 
 
 class UsageError(ValueError):
     """A name, an option or a combination of them is invalid: the message says what is valid.
 
     ``UsageError("test", "must be ...")`` is about one argument, which begins the message.
+
+    Examples
+    --------
+    >>> import streamsieve as ss
+    >>> try:
+    ...     ss.select("synthetic:x1?rows=100", "soffs")
+    ... except ss.UsageError as error:
+    ...     print(str(error).split(" (")[0])
+    there is no method 'soffs'
     """
 
     def __init__(self, *parts: str) -> None:

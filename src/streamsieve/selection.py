@@ -38,6 +38,14 @@ class Feature:
         The name of the feature, if the data has names.
     group : int, str or None
         The group of the feature, if features have groups.
+
+    Examples
+    --------
+    >>> import streamsieve as ss
+    >>> record = ss.select("synthetic:x1?rows=2000", n_features_to_select=5)
+    >>> feature = next(iter(record.selection))
+    >>> feature.name is None
+    True
     """
 
     index: int

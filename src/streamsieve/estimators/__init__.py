@@ -57,6 +57,16 @@ def load(path: str | Path) -> Any:
     """Return the estimator that ``save`` wrote to ``path``; learning continues as if uninterrupted.
 
     ``path`` may be the folder of a finished run, for the model in it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import streamsieve as ss
+    >>> selector = ss.SOFS(1).fit([[1, 0], [0, 1]] * 10, [0, 1] * 10)
+    >>> with tempfile.NamedTemporaryFile() as file:
+    ...     selector.save(file.name)
+    ...     ss.load(file.name).n_rows_
+    20
     """
     if Path(path).is_dir():
         folder, path = Path(path), Path(path) / MODEL_FILE

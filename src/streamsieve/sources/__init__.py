@@ -87,6 +87,13 @@ def open_source(
     Several files, all of them sparse rows or all tables of the same columns, are given as a list of
     paths, a folder (subfolders are read too) or a pattern such as ``"part-*.svm.gz"``. Files of a
     folder or pattern are read in natural order: part-2 before part-10.
+
+    Examples
+    --------
+    >>> import streamsieve as ss
+    >>> source = ss.open_source(([[1, 0], [0, 2]], ["no", "yes"]))
+    >>> source.n_rows, source.n_features
+    (2, 2)
     """
     return open_with_options(
         data, ReadOptions.of(target=target, zero_based=zero_based, **read), columns

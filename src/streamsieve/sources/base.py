@@ -181,7 +181,15 @@ class DataSource(ABC):
 
 
 class Source(DataSource):
-    """A source of rows."""
+    """A source of rows.
+
+    Examples
+    --------
+    >>> import streamsieve as ss
+    >>> source = ss.open_source("synthetic:x1?rows=100")
+    >>> sum(block.n_rows for block in source.row_blocks())
+    100
+    """
 
     def keep_features(self, kept: KeptFeatures) -> DataSource:
         from .wrapped import SomeRows
@@ -253,6 +261,14 @@ class ColumnSource(DataSource):
     """A source of columns.
 
     A shard has some of the columns, under their ids; its ``n_features`` is that of all columns.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import streamsieve as ss
+    >>> source = ss.open_source((np.eye(3), [0, 1, 1]))
+    >>> isinstance(source, ss.ColumnSource), source.targets().tolist()
+    (True, [0, 1, 1])
     """
 
     order: NDArray[np.int64] | None = None  # the ids in reading order, if not ascending

@@ -147,6 +147,14 @@ def compare(
         Called with the progress after every cell.
     progress : bool
         Show a progress bar, in a terminal or a notebook.
+
+    Examples
+    --------
+    >>> import streamsieve as ss
+    >>> data = ss.open_source("synthetic:x1?rows=300")
+    >>> comparison = ss.compare(data, methods=["sofs", "pet"], ks=[20], folds=2, seeds=[0])
+    >>> sorted(set(comparison.table["method"].to_pylist()))
+    ['pet', 'sofs']
     """
     options = ReadOptions.of(target=target, zero_based=zero_based, **read).with_absolute_paths()
     settings = check_settings(

@@ -132,6 +132,13 @@ def select(
         Show a progress bar, in a terminal or a notebook.
     **params
         Parameters of the method.
+
+    Examples
+    --------
+    >>> import streamsieve as ss
+    >>> record = ss.select("synthetic:x1?rows=2000", n_features_to_select=5)
+    >>> record.n_rows, len(record.selection)
+    (2000, 5)
     """
     if continue_from is not None:
         inherited = {
